@@ -48,10 +48,11 @@ FLOORS = {
         ("pipeline",),
         ("transfers",),
         ("project",),
+        ("sight",),
         ("rule",),
         ("edits",),
         ("rules",),
-        ("engine.cache", "engine.effects", "engine.report"),
+        ("engine.cache", "engine.effects", "engine.report", "engine.tracked"),
         ("engine.ignored",),
         ("engine.catalogue",),
         ("engine.selection",),
@@ -74,7 +75,7 @@ FLOORS = {
         ("probe.loader",),
         ("probe.memory", "probe.resources", "probe.samples", "probe.timing"),
         ("probe.workers",),
-        ("probe.streams", "probe.tuning"),
+        ("probe.streams", "probe.training", "probe.tuning"),
         ("probe.device",),
         ("advice",),
         ("checks",),
@@ -92,11 +93,14 @@ FLOORS = {
 }
 SPEAKERS = {
     "dl_lint.cli",
+    "pytest_dataloader.diagnosis.check",
     "pytest_dataloader.diagnosis.command",
     "pytest_dataloader.diagnosis.compare",
     "pytest_dataloader.diagnosis.analyze_trace",
     "pytest_dataloader.diagnosis.merge_trace",
+    "pytest_dataloader.diagnosis.output",
     "pytest_dataloader.diagnosis.report",
+    "pytest_dataloader.diagnosis.run",
     "pytest_dataloader.plugin",
 }
 SPEECH = {"print", "input", "exit", "quit", "sys.exit", "pytest.exit"}
@@ -117,7 +121,7 @@ PROTOCOLS = {
     "why_not": "checks: called by ``watch`` of their fixtures",
     "NEEDS_BENCH": "checks: read by the runner",
     "advice": "advice: what a check tells its user to change",
-    "main": "subcommands of ``python -m pytest_dataloader``",
+    "main": "subcommands of ``pytest-dataloader``",
     "NAME": "subcommands: the words that call one",
 }
 

@@ -99,6 +99,8 @@ def _main(argv: Sequence[str] | None) -> int:
             parser.error("--write-baseline accepts findings, --fix and --diff mend them: choose one")
         if options.watch and (options.write_baseline or options.stdin_filename or "-" in options.paths):
             parser.error("--watch follows files: it goes with neither standard input nor --write-baseline")
+        if options.sight and options.output_format not in (*TALKING, "json"):
+            parser.error(f"--sight is told as text or as json, not as {options.output_format}")
     except SystemExit as stop:  # argparse has said why
         return stop.code if isinstance(stop.code, int) else UNCHECKED
     from dl_lint.engine import catalogue
@@ -143,6 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     show = parser.add_argument_group("output").add_argument
     show("--output-format", choices=FORMATS, default="full", help="default: full")
     show("--statistics", action="store_true", help="count findings by rule instead of showing them")
+    show("--sight", action="store_true", help="say which loaders, loops and datasets could not be followed, and why")
     show("--exit-zero", action="store_true", help="exit 0 even with findings")
     live = parser.add_argument_group("old code").add_argument
     live("--baseline", metavar="FILE", help="say nothing of the findings that FILE accepts")
@@ -276,7 +279,8 @@ def _write_baseline(session: Session) -> int:
 
 def _show(options: argparse.Namespace, outcome: Outcome, stream: TextIO) -> None:
     talking = options.output_format in TALKING
-    if not options.diff and (outcome.report.findings or not talking):
+    asked = options.sight or options.statistics
+    if not options.diff and (outcome.report.findings or asked or not talking):
         from dl_lint.output import Look, plain
 
         texts = outcome.texts
@@ -291,11 +295,13 @@ def _show(options: argparse.Namespace, outcome: Outcome, stream: TextIO) -> None
 def _renderer(options: argparse.Namespace) -> Render:
     from dl_lint.output import renderer
 
-    if not options.statistics:
+    if not options.statistics and not options.sight:
         return renderer(options.output_format)
-    from dl_lint.output import statistics
+    from dl_lint.output import sight, statistics
 
-    return statistics.render_json if options.output_format == "json" else statistics.render
+    if options.output_format == "json":
+        return sight.render_json if options.sight else statistics.render_json
+    return sight.render if options.sight else statistics.render
 
 
 def _complain(error: ConfigError) -> None:

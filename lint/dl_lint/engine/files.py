@@ -13,7 +13,7 @@ from dl_lint.source import disk
 from dl_lint.source.file import LARGEST_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dl_lint.config import Config, Home
     from dl_lint.engine.cache import Cache
@@ -42,6 +42,8 @@ class Found(NamedTuple):
     failures: tuple[Failure, ...]
     beside: tuple[str, ...] = ()
     """Files that are not linted, in which rules look for words all the same: name, size and time of each."""
+    left_out: tuple[tuple[str, int], ...] = ()
+    """Of a walk that found nothing to lint: by what Python files were left out, and how many each time."""
 
 
 def find(paths: Sequence[str], home: Home, config: Config, cache: Cache, given: Iterable[str] = ()) -> Found:
@@ -56,7 +58,8 @@ def find(paths: Sequence[str], home: Home, config: Config, cache: Cache, given: 
     walk.keep()
     failures = (*walk.failures, *walk.ignoring.failures)
     files = sorted(walk.files.values(), key=lambda file: file.path)
-    return Found(tuple(files), failures, tuple(sorted(walk.beside)))
+    left_out = () if any(file.asked for file in files) else tuple(walk.left_out())
+    return Found(tuple(files), failures, tuple(sorted(walk.beside)), left_out)
 
 
 def _covers(paths: Sequence[str], root: str) -> bool:
@@ -75,6 +78,7 @@ class _Walk:
         self.ignoring = GitIgnore(cache)
         self._exclude = Settings(config.base, [config.exclude] if config.exclude else [], cache)
         self._links: list[tuple[str, str, bool]] = []
+        self._left_out: list[tuple[str, str]] = []
 
     def add_given(self, name: str) -> None:
         """A file whose content comes along, and which need not exist."""
@@ -110,6 +114,13 @@ class _Walk:
         self.ignoring.keep()
         self._exclude.keep()
 
+    def left_out(self) -> Iterator[tuple[str, int]]:
+        """By what Python files were left out, and how many of them there are, also below folders."""
+        counts: dict[str, int] = {}
+        for by, path in self._left_out:
+            counts[by] = counts.get(by, 0) + sum(name.endswith(LINTED) for name in _below(path))
+        yield from sorted((by, count) for by, count in counts.items() if count)
+
     def _walk(self, top: str, prefix: str, *, asked: bool) -> None:
         git_top = self._top or top
         self.ignoring.enter(top, git_top)
@@ -124,6 +135,7 @@ class _Walk:
                 continue
             if folder != top:
                 if any(entry.name == "pyvenv.cfg" for entry in entries):
+                    self._leave_out("being a virtual environment", folder, asked=asked)
                     continue
                 self.ignoring.enter(folder, git_top)
             for entry in entries:
@@ -136,14 +148,16 @@ class _Walk:
         is_folder = entry.is_dir(follow_symlinks=False)
         if is_folder:
             if name.startswith(".") or name in SKIPPED_FOLDERS:
+                if name != ".git":
+                    self._leave_out(f"the folder's name ({name})", f"{folder}/{name}", asked=asked)
                 return
         elif not name.endswith(LINTED) or not (entry.is_file(follow_symlinks=False) or entry.is_symlink()):
             self._note(entry, f"{folder}/{name}")
             return
         absolute = f"{folder.rstrip('/')}/{name}"
-        if self.ignoring.ignores(absolute, folder, folder=is_folder) or self._exclude.matching(
-            absolute + "/" * is_folder
-        ):
+        ignored = self.ignoring.ignores(absolute, folder, folder=is_folder)
+        if ignored or self._exclude.matching(absolute + "/" * is_folder):
+            self._leave_out(".gitignore" if ignored else "exclude in [tool.dl-lint]", absolute, asked=asked)
             self._note(entry, absolute)
             return
         if is_folder:
@@ -152,6 +166,10 @@ class _Walk:
             self._links.append((absolute, shown + name, asked))
         else:
             self.files.setdefault(absolute, File(shown + name, absolute, asked))
+
+    def _leave_out(self, by: str, path: str, *, asked: bool) -> None:
+        if asked:
+            self._left_out.append((by, path))
 
     def _note(self, entry: os.DirEntry[str], absolute: str) -> None:
         if not entry.name.endswith(BESIDE):
@@ -169,6 +187,15 @@ class _Walk:
                 real.add(target)
                 self.files.setdefault(absolute, File(shown, absolute, asked))
         self._links.clear()
+
+
+def _below(path: str) -> Iterator[str]:
+    """The names of the files below a folder, or of a file itself; links are not followed."""
+    if os.path.isdir(path):
+        for _, _, names in os.walk(path):
+            yield from names
+    else:
+        yield os.path.basename(path)
 
 
 def read(file: File) -> bytes | Failure | None:

@@ -24,6 +24,8 @@ class Tree(NamedTuple):
     """By the path that is printed."""
     failures: tuple[Failure, ...] = ()
     beside: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, int], ...] = ()
+    """Of a tree without anything to lint: by what Python files were left out, and how many each time."""
 
     def with_data(self, changed: Mapping[str, bytes]) -> Tree:
         return self._replace(data={**self.data, **changed})
@@ -60,4 +62,4 @@ def read(found: Found, given: Mapping[str, bytes]) -> Tree:
             data[file.path] = seen
         elif seen is not None and file.asked:
             failures.append(seen)
-    return Tree(tuple(kept), data, tuple(failures), found.beside)
+    return Tree(tuple(kept), data, tuple(failures), found.beside, found.left_out)

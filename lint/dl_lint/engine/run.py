@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from dl_lint.engine import files, report
 from dl_lint.engine.cache import tool_version
-from dl_lint.engine.report import Report
+from dl_lint.engine.report import Failure, Report
 from dl_lint.source.disk import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from dl_lint.engine.cache import Cache
     from dl_lint.engine.question import Question, Tree
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def lint(tree: Tree, question: Question, cache: Cache, before: Before) -> Report:
     """All findings in the files asked about, in the order of their places; what ``before`` knows is not read again."""
     if not tree.files:
-        return Report((), tree.failures, 0)
+        return Report((), (*tree.failures, *_nothing_read(tree)), 0)
     key = digest(
         tool_version(),
         question.key(),
@@ -65,4 +65,11 @@ def _digest_now(path: str) -> str:
 
 def _with_failures(found: Report, tree: Tree) -> Report:
     """The failures to read are of this run, not of the content that the cache knows."""
-    return found._replace(failures=(*tree.failures, *found.failures))
+    return found._replace(failures=(*tree.failures, *_nothing_read(tree), *found.failures))
+
+
+def _nothing_read(tree: Tree) -> Iterator[Failure]:
+    """That nothing was read is no clean bill."""
+    if tree.left_out:
+        said = ", ".join(f"{count} left out by {by}" for by, count in tree.left_out)
+        yield Failure("", f"no Python file was read: {said}", partial=True)

@@ -226,6 +226,10 @@ class Evaluates(_Word):
     """A loader that is evaluated on in every epoch."""
 
 
+class Takes(_Word):
+    """A loader that is gone over once, where somebody asks for it: of a parameter, or of what a method returns."""
+
+
 class Epochs(_Word):
     """A parameter: how often a trainer goes over its loaders."""
 

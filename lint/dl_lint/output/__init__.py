@@ -38,10 +38,13 @@ class Look(NamedTuple):
 
 def where(place: Place, look: Look) -> tuple[str, int]:
     """What a place is in, a file or a cell, and its row there."""
-    cell = look.cell(place.path, place.span[0])
-    if cell is None:
-        return place.path, place.span[0]
-    return f"{place.path}:cell {cell.number}", place.span[0] - cell.first + 1
+    return cell_row(place.path, place.span[0], look)
+
+
+def cell_row(path: str, row: int, look: Look) -> tuple[str, int]:
+    """The same of a row."""
+    cell = look.cell(path, row)
+    return (path, row) if cell is None else (f"{path}:cell {cell.number}", row - cell.first + 1)
 
 
 Render = Callable[["Report", Look], Iterator[str]]

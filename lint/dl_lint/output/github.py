@@ -17,6 +17,9 @@ LEVELS = {"bug": "error", "slow": "warning", "advice": "notice"}
 
 
 def render(report: Report, look: Look) -> Iterator[str]:
+    if not report.checked:
+        said = [failure.message for failure in report.failures] or ["no Python files are here"]
+        yield f"::warning title=dl-lint::{_data('; '.join(said))}\n"
     for reported in report.findings:
         finding, rule = reported.finding, reported.rule
         row, column, end_row, end_column = finding.place.span

@@ -6,6 +6,8 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from dl_lint.output import sight
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -19,6 +21,9 @@ def render(report: Report, look: Look) -> Iterator[str]:
     for rule, count in counts.most_common():
         mark = f"[{look.paint('cyan', '*')}]" if fixable[rule] else "[ ]"
         yield f"{count:>{margin}}  {look.paint('bold red', rule.code)}  {mark} {rule.name}\n"
+    if report.sight.loaders or report.sight.loops or report.sight.datasets:
+        yield "\n"
+        yield from sight.table(report, look)
 
 
 def render_json(report: Report, look: Look) -> Iterator[str]:

@@ -13,6 +13,7 @@ from dl_lint.flow.interpreter.classes import qualified
 from dl_lint.flow.values import (
     Absent,
     Class,
+    Collection,
     Const,
     Derived,
     External,
@@ -168,6 +169,28 @@ def given_classes(program: Program, loader: Loader) -> Iterator[Class]:
         cls = one.cls if isinstance(one, Instance | Made) else None
         if cls is not None:
             yield cls
+
+
+DEEPEST = 4
+"""Datasets around others that are looked into: ``Subset(ConcatDataset([…]))``."""
+
+
+def given_deep(program: Program, value: Value, depth: int = DEEPEST) -> Iterator[Class]:
+    """The classes of the project whose objects a dataset is, or is made of."""
+    for one in alternatives(value):
+        match one:
+            case Derived(base=base):
+                yield from given_deep(program, base, depth)
+            case Collection(items=items, element=element):
+                for part in items if items is not None else (element,):
+                    yield from given_deep(program, program.resolve(part), depth)
+            case Instance(cls=Class() as cls) | Made(cls=Class() as cls):
+                yield cls
+            case _:
+                pass
+        if isinstance(one, Instance | Made) and one.call is not None and depth:
+            for expr in (*one.call.args, *(keyword.value for keyword in one.call.keywords)):
+                yield from given_deep(program, program.value(expr), depth - 1)
 
 
 def _defines(program: Program, cls: Class, name: str) -> bool:

@@ -78,22 +78,23 @@ def passed(program: Program, call: ast.Call, name: str, *positions: str) -> Argu
 
 def workers(program: Program, loader: Loader) -> Workers:
     """Whether a loader has workers; default-none when it has none unless the user asks for some."""
-    found = {_workers(one) for one in alternatives(argument(program, loader, "num_workers").value)}
+    found = {worker_count(one) for one in alternatives(argument(program, loader, "num_workers").value)}
     return found.pop() if len(found) == 1 else "unknown"
 
 
 def may_have_workers(program: Program, loader: Loader) -> bool:
     """Whether a loader has workers in some of the ways that lead to it."""
-    return any(_workers(one) == "some" for one in alternatives(argument(program, loader, "num_workers").value))
+    return any(worker_count(one) == "some" for one in alternatives(argument(program, loader, "num_workers").value))
 
 
 def are_left_to_users(program: Program, loader: Loader) -> bool:
     """Whether a loader has workers only where somebody asks for them, in all ways that lead to it."""
-    found = {_workers(one) for one in alternatives(argument(program, loader, "num_workers").value)}
+    found = {worker_count(one) for one in alternatives(argument(program, loader, "num_workers").value)}
     return found <= {"none", "default-none"}
 
 
-def _workers(value: Value) -> Workers:
+def worker_count(value: Value) -> Workers:
+    """Whether a number that a loader is given is one of workers, or none."""
     match value:
         case Absent() | Const(kind="none"):
             return "none"
@@ -102,7 +103,7 @@ def _workers(value: Value) -> Workers:
         case CpuCount() | Number(positive=True):
             return "some"
         case Option():
-            found = {_workers(one) for one in alternatives(value.default)}
+            found = {worker_count(one) for one in alternatives(value.default)}
             if found == {"none"}:
                 return "default-none"
             return "some" if found == {"some"} else "unknown"

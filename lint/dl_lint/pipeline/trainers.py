@@ -61,6 +61,10 @@ class Trainer:
     hooks: tuple[str, ...] = ()
     evaluating: tuple[str, ...] = ()
     """Those of the hooks whose loaders are evaluated."""
+    once: tuple[str, ...] = ()
+    """Methods whose loaders it goes over where it is asked to."""
+    asked: tuple[str, ...] = ()
+    """Methods of its own that go over the loaders that they are given, without training."""
     steps: str = ""
     """The argument that is a function which takes a batch, where that is what trains."""
     sets_epoch: bool = True
@@ -95,6 +99,8 @@ def _of_stubs(models: Models) -> Iterator[Trainer]:
                 trials=_names(given, "Trial"),
                 rhythm=_names([*given, *_beside(models, name)], "Rhythm"),
                 owners=frozenset({name}) if hooks else frozenset(),
+                once=tuple(one for one, member in members.items() if member.has("Takes")),
+                asked=tuple(one for one, member in members.items() if _named(member, "Takes")),
                 hooks=hooks,
                 evaluating=tuple(one for one in hooks if members[one].has("Evaluates")),
                 steps="".join(_names([made], "Steps")[:1]),
@@ -137,13 +143,57 @@ def fits(program: Program) -> tuple[Fit, ...]:
     return program.once("fits", lambda: (*_from_hooks(program), *_from_calls(program)))
 
 
-def runs_for_each_batch(program: Program, function: FunctionDefinition) -> bool:
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A loader that a trainer goes over, once or again and again; ``node`` gives it."""
+
+    loader: Loader
+    node: ast.AST
+    trains: bool
+
+
+def taken(program: Program) -> tuple[Taken, ...]:
+    """The loaders that trainers go over, however often and to whatever end."""
+    return program.once("taken", lambda: tuple(_taken(program)))
+
+
+def _taken(program: Program) -> Iterator[Taken]:
+    for trainer in known(program):
+        for hook, name in _hooks(program, trainer, (*trainer.hooks, *trainer.once)):
+            for loader in _returned(program, hook):
+                trains = name in trainer.hooks and name not in trainer.evaluating
+                yield Taken(loader, hook.node or loader.call, trains)
+        for call, _ in _beginnings(program, trainer):
+            for names, trains in ((trainer.trained, not trainer.steps), (trainer.evaluated, False)):
+                for loader in _passed(program, trainer, call, names):
+                    yield Taken(loader, call, trains)
+        for call in program.method_calls(*trainer.asked) if trainer.asked else ():
+            owner = alternatives(program.value(call.func.value)) if isinstance(call.func, ast.Attribute) else ()
+            if any(isinstance(one, Made) and _is_made_by(program, one, trainer) for one in owner):
+                for arg in (*call.args, *(keyword.value for keyword in call.keywords)):
+                    for loader in _loaders(program.value(arg)):
+                        yield Taken(loader, call, trains=False)
+
+
+def _returned(program: Program, hook: Scope) -> Iterator[Loader]:
+    """The loaders that a hook returns, by themselves or in a list or dict; those of ``super()`` are the base's."""
+    given = [one for statement in hook.returns for one in _loaders(program.value(statement.value))]
+    calls = {one.call for one in given}
+    yield from (one for one in loaders.all_loaders(program) if one.call in calls)
+
+
+def is_run_by_trainer(program: Program, step: Scope) -> bool:
     """Whether a trainer calls a method for every batch."""
-    cls = program.scope_of(function).parent
-    if cls is None or cls.kind != "class" or function.name not in _of_each_batch(program):
+    cls = step.parent
+    if cls is None or cls.kind != "class" or step.name not in _of_each_batch(program):
         return False
     bases = classes.external_bases(program, Class(cls))
-    return any(program.models.has(f"{base}.{function.name}", "EachBatch") for base in bases)
+    return any(program.models.has(f"{base}.{step.name}", "EachBatch") for base in bases)
+
+
+def runs_for_each_batch(program: Program, function: FunctionDefinition) -> bool:
+    """The same of a definition."""
+    return is_run_by_trainer(program, program.scope_of(function))
 
 
 def _of_each_batch(program: Program) -> frozenset[str]:
@@ -157,7 +207,7 @@ def _of_each_batch(program: Program) -> frozenset[str]:
 @feature("hooks of Lightning", NOTHING_MORE)
 def _from_hooks(program: Program) -> Iterator[Fit]:
     for trainer in known(program):
-        for hook, name in _hooks(program, trainer):
+        for hook, name in _hooks(program, trainer, trainer.hooks):
             evaluates = name in trainer.evaluating
             if hook.node is None or (evaluates and any(program.mentions(hook.node, one) for one in trainer.rhythm)):
                 continue
@@ -168,16 +218,16 @@ def _from_hooks(program: Program) -> Iterator[Fit]:
                     yield Fit(loader, hook.node, trainer, trains=not evaluates)
 
 
-def _hooks(program: Program, trainer: Trainer) -> Iterator[tuple[Scope, str]]:
+def _hooks(program: Program, trainer: Trainer, names: tuple[str, ...]) -> Iterator[tuple[Scope, str]]:
     """The methods that a trainer asks for loaders, each by the name that it does so by: also those that are assigned to
     such a hook, ``self.train_dataloader = self._train_dataloader``."""
     found: dict[Scope, str] = {}
-    for file in program.files if trainer.hooks else ():
+    for file in program.files if names else ():
         for scope in file.scopes:
-            named = [child for child in scope.children if child.name in trainer.hooks]
+            named = [child for child in scope.children if child.name in names]
             if named and _owns(program, trainer, scope):
                 found.update((child, child.name) for child in named)
-    for store in program.attribute_stores(*trainer.hooks):
+    for store in program.attribute_stores(*names) if names else ():
         for one in alternatives(program.value(store.value)):
             function = one.function if isinstance(one, Bound) else one
             if isinstance(function, Function) and _owns(program, trainer, function.scope.parent):

@@ -180,7 +180,7 @@ class Draws:
         """Every fault, by generator; ``functions`` names the user's functions by the kind of call."""
         found = [fault for name in self.drawn for fault in self._faults_of(name, shuffles, functions)]
         if not found and (agreeing := self._same_content()):
-            found.append(DrawFault("same_content", functions["sample"], agreeing))
+            found.append(DrawFault("same_content", functions["sample"], agreeing, "by no generator that was found"))
         return tuple(found)
 
     def _faults_of(self, name: str, shuffles: bool, functions: Mapping[str, str]) -> Iterator[DrawFault]:

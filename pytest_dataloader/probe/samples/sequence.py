@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.samples.generators import open_files
@@ -17,13 +18,20 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.samples.provenance import TracedEpoch
     from pytest_dataloader.probe.samples.reference import Reference
+    from pytest_dataloader.probe.samples.side_effects import SideEffect
 
 OrderFaultKind = Literal[
     "truncated", "lost", "duplicated", "unsharded", "starved", "not_reshuffled", "stale", "differs_with_workers",
     "uneven_sampler", "unlike", "same_order", "wrong_length", "whole", "overwritten",
-    "left_out", "dropped_by_workers", "cut_by_len",
+    "left_out", "dropped_by_workers", "cut_by_len", "length_per_worker", "changed_in_place", "follows_readings",
+    "type_changes", "field_missing", "not_a_number", "gradients", "misaligned", "few_weights", "shuffle_undone",
+    "batches_lost", "reused", "process_changed",
 ]  # fmt: skip
-UNSURE_ORDERS = frozenset({"uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers"})
+UNSURE_ORDERS = frozenset({
+    "uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "follows_readings",
+    "type_changes", "field_missing", "not_a_number", "gradients", "misaligned", "shuffle_undone",
+    "reused", "process_changed",
+})  # fmt: skip
 """Kinds that may be meant, or hide what was looked for: told as inconclusive."""
 
 _TELLING = 8
@@ -68,6 +76,12 @@ class LoaderFacts:
     ranks: int = 1
     batches: int = 0
     """What the loader's own len() says; 0 where it has none."""
+    batched: bool = True
+    """Whether the sampler that it asks gives batches."""
+    sampler_length: int = 0
+    """What len() of that sampler says; 0 without one."""
+    weights: int = 0
+    """How many samples the sampler has a weight for; 0 for one without weights."""
 
     @property
     def slack(self) -> int:
@@ -97,6 +111,9 @@ def loader_facts(
         batch_size=getattr(loader, "batch_size", None) or 1,
         ranks=ranks,
         batches=length_of(loader),
+        batched=torch_private.reads_batches(loader),
+        sampler_length=length_of(loader.batch_sampler if torch_private.reads_batches(loader) else loader.sampler),
+        weights=length_of(getattr(sampling.inner_sampler(loader), "weights", None)),
     )
 
 
@@ -105,25 +122,45 @@ def flat(batches: Sequence[tuple[Any, ...]]) -> list[Any]:
     return list(itertools.chain.from_iterable(batches))
 
 
-def indexed_faults(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Reference | None) -> Iterator[OrderFault]:
-    """Faults of a loader whose dataset is indexed."""
+def indexed_faults(
+    epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Reference | None, effect: SideEffect | None = None
+) -> Iterator[OrderFault]:
+    """Faults of a loader whose dataset is indexed; ``effect`` is what reading changes in it."""
     yield from _of_batches(epochs[0], about)
+    if effect is not None and effect.is_of_samples:
+        yield _changed_by_reading(effect)
     yield from _not_delivered(epochs, about)
     whole = [entry for epoch in epochs for entry in epoch.entries if entry.kind == "whole"]
     if whole:
         detail = "__getitems__ gives whole batches, in which nothing tells the sample of each index"
         yield OrderFault("whole", about.dataset, detail, sum(len(entry.indices) for entry in whole))
     yield from _of_sampler(about)
+    yield from _length_of_sampler(epochs[-1], about)
     orders = [flat(epoch.given.indices) for epoch in epochs]
     length = min(map(len, orders))
     if length >= _TELLING and orders[0][:length] == orders[1][:length]:
         if about.shuffles:
             yield OrderFault("not_reshuffled", about.sampler, "gives the same order in both epochs", length)
-        elif not about.written_down and not _is_arranged(orders[0][:length]):
+        elif about.written_down:
+            pass
+        elif _is_arranged(orders[0][:length]):
+            if all(epoch.given.drew for epoch in epochs) and len(set(orders[0][:length])) >= _TELLING:
+                detail = "draws random numbers, and gives the stored order in both epochs all the same"
+                yield OrderFault("shuffle_undone", about.sampler, detail, length)
+        else:
             detail = "gives the same order in both epochs: right for an evaluation, wrong in training"
             yield OrderFault("same_order", about.sampler, detail, length)
     if alone is not None and not whole:
         yield from _unlike_alone(epochs, about, alone)
+
+
+def _changed_by_reading(effect: SideEffect) -> OrderFault:
+    others = f"{effect.changed} of {effect.read} samples are others when they are read again"
+    if effect.held:
+        detail = f"is changed in place by reading: {others}, and the same once it is put back"
+        return OrderFault("changed_in_place", effect.attribute, detail, effect.changed)
+    detail = f"is changed by reading, and samples follow from it: {others}, and the same once it is put back"
+    return OrderFault("follows_readings", effect.attribute, detail, effect.changed)
 
 
 def _is_arranged(order: Sequence[Any]) -> bool:
@@ -202,6 +239,13 @@ def _of_sampler(about: LoaderFacts) -> Iterator[OrderFault]:
     if not about.given_all or not about.size:
         return
     given = Counter(about.given)
+    if 0 < about.weights < about.size and all(isinstance(index, int) and index < about.weights for index in given):
+        detail = (
+            f"has {counted(about.weights, 'weight')} for {counted(about.size, 'sample')}: the first {about.weights:,} "
+            "are drawn and no other"
+        )
+        yield OrderFault("few_weights", about.sampler, detail, about.size - about.weights)
+        return
     if about.expected is not None:
         yield from _unexpected(given, Counter(about.expected), about)
         return
@@ -214,6 +258,15 @@ def _of_sampler(about: LoaderFacts) -> Iterator[OrderFault]:
         named = f" ({', '.join(map(str, missing))}{', ...' if left_out > len(missing) else ''})" if missing else ""
         detail = f"leaves out {left_out:,} of {counted(about.size, 'sample')}{named} and repeats {repeated:,}"
         yield OrderFault("uneven_sampler", about.sampler, detail, left_out + repeated)
+
+
+def _length_of_sampler(epoch: TracedEpoch, about: LoaderFacts) -> Iterator[OrderFault]:
+    """A sampler whose len() is far from what it gives in a whole epoch; one that estimates it comes near."""
+    told, gives = about.sampler_length, len(epoch.given.indices)
+    if epoch.given.exhausted and told and not about.keeps_iterator and abs(told - gives) > max(1, _FEW * told):
+        what = "batch" if about.batched else "sample"
+        detail = f"its len() says {counted(told, what)}, and it gives {gives:,} in an epoch"
+        yield OrderFault("wrong_length", about.sampler, detail, abs(told - gives))
 
 
 def _unexpected(given: Counter[Any], expected: Counter[Any], about: LoaderFacts) -> Iterator[OrderFault]:
@@ -291,7 +344,8 @@ def iterable_faults(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Re
         yield OrderFault("unsharded", about.dataset, f"{detail}: every sample comes {about.workers} times", total)
     elif alone is not None and held and about.workers:
         uneven = list(_uneven_stream(made, about, alone, passes))
-        yield from uneven or _wrong_length(total // passes, about)
+        by_each = [] if any(fault.kind == "unsharded" for fault in uneven) else list(_length_per_worker(made, about))
+        yield from by_each or uneven or _wrong_length(total // passes, about)
     elif alike:
         detail = "workers begin alike, with samples that come again and again in one process too"
         yield OrderFault("unlike", about.dataset, detail, total)
@@ -346,6 +400,17 @@ def _wrong_length(total: int, about: LoaderFacts) -> Iterator[OrderFault]:
     if about.size and all(abs(about.size - times * total) > about.slack for times in {1, about.ranks}):
         detail = f"its len() says {counted(about.size, 'sample')}, and an epoch has {total:,}"
         yield OrderFault("wrong_length", about.dataset, detail, abs(about.size - total))
+
+
+def _length_per_worker(made: dict[int, list[str]], about: LoaderFacts) -> Iterator[OrderFault]:
+    """A stream of which each worker gives as many samples as its len() says of all workers together."""
+    if about.workers > 1 and about.size and {len(each) for each in made.values()} == {about.size}:
+        total = about.workers * about.size
+        detail = (
+            f"each of {about.workers} workers gives {about.size:,} samples, which its len() says of all of them: an "
+            f"epoch has {total:,}"
+        )
+        yield OrderFault("length_per_worker", about.dataset, detail, total - about.size)
 
 
 def _same_beginning(one: Sequence[str], other: Sequence[str]) -> bool:

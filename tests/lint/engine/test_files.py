@@ -117,6 +117,59 @@ def test_gitignore_files_are_understood_as_git_does(project: Project) -> None:
     assert asked(".") == ["a.py", "data/keep.py", "local.py", "pkg/out/x.py", "pkg/wanted_gen.py"]
 
 
+WHITELISTS = [
+    "*\n!*/\n!*.*\n",
+    "*\n!.gitignore\n!src/\n!src/**\n",
+    "*\n!src/\n!src/*\n",
+    "*\n!src/\n",
+    "/*\n!/src/\nlocal.py\n",
+    "src/*\n!src/pkg/\n",
+    "**/pkg/\n!src/pkg/a.py\n",
+]
+
+
+@pytest.mark.parametrize("patterns", WHITELISTS)
+def test_patterns_that_take_folders_back_mean_what_they_mean_to_git(project: Project, patterns: str) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=project.root, check=True)
+    names = ["top.py", "local.py", "src/a.py", "src/local.py", "src/pkg/a.py", "src/pkg/deep/b.py", "other/a.py"]
+    project.write({".gitignore": patterns, **dict.fromkeys(names, "")})
+    command = ["git", "ls-files", "--others", "--exclude-standard", "*.py"]
+    listed = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=True)
+    assert asked(".") == sorted(listed.stdout.split())
+
+
+@pytest.mark.parametrize("version", ["2", "3", "4"])
+def test_what_git_tracks_belongs_to_the_project_though_it_is_ignored(project: Project, version: str) -> None:
+    project.write({".gitignore": "*.py\ndata/\n", "a.py": "", "b.py": "", "data/deep/c.py": "", "data/deep/d.py": ""})
+    git = ["git", "-c", f"index.version={version}"]
+    subprocess.run([*git, "init", "-q"], cwd=project.root, check=True)
+    subprocess.run([*git, "add", "-f", "a.py", "data/deep/c.py"], cwd=project.root, check=True)
+    assert asked(".") == ["a.py", "data/deep/c.py"]
+    assert asked("data") == ["data/deep/c.py"]
+
+
+def test_an_index_that_is_damaged_tracks_nothing(project: Project) -> None:
+    project.write({".gitignore": "*.py\n", "a.py": ""})
+    subprocess.run(["git", "init", "-q"], cwd=project.root, check=True)
+    subprocess.run(["git", "add", "-f", "a.py"], cwd=project.root, check=True)
+    assert asked(".") == ["a.py"]
+    index = project.root / ".git" / "index"
+    index.write_bytes(index.read_bytes()[:40])
+    assert asked(".") == []
+
+
+def test_a_tree_of_which_nothing_is_read_says_what_left_it_out(project: Project) -> None:
+    project.write({".gitignore": "gen/\n", "gen/a.py": "", "gen/deep/b.py": "", "build/c.py": "", "notes.txt": ""})
+    ran = project.lint(".")
+    assert (ran.status, ran.out) == (0, "No Python file was read.\n")
+    said = "no Python file was read: 2 left out by .gitignore, 1 left out by the folder's name (build)"
+    assert ran.err == f"dl-lint: {said}\n"
+    assert project.lint("--output-format", "github", ".").out == f"::warning title=dl-lint::{said}\n"
+    project.write({"a.py": ""})
+    assert (project.lint(".").out, project.lint(".").err) == ("No findings in 1 file.\n", "")
+    assert project.lint("--output-format", "github", ".").out == ""
+
+
 def test_ignore_files_above_the_named_folder_count_up_to_the_checkout(project: Project) -> None:
     subprocess.run(["git", "init", "-q"], cwd=project.root, check=True)
     project.write({**IGNORES, **dict.fromkeys(TREE, ""), "pkg/pyproject.toml": "[tool.dl-lint]\n"})

@@ -49,7 +49,7 @@ def name(program: Program, expr: ast.Name) -> Value:
 def lookup(program: Program, wanted: str, site: Site) -> Value:
     """What the name ``wanted`` stands for at ``site``."""
     found: list[Value] = []
-    for scope, at in _enclosing(site):
+    for scope, at in enclosing_scopes(site):
         reach = reaching(scope, wanted, at) if at is not None else visible_at_end(scope, wanted)
         found.extend(seen(program, scope, wanted, reach, at))
         if reach.certain or (wanted in scope.bindings and wanted not in scope.outer and scope.kind != "class"):
@@ -75,7 +75,7 @@ def _from_outside_star(program: Program, module: Scope, wanted: str) -> Value:
     return UNKNOWN
 
 
-def _enclosing(site: Site) -> list[tuple[Scope, Site | None]]:
+def enclosing_scopes(site: Site) -> list[tuple[Scope, Site | None]]:
     """The scopes that a name is looked up in, with the site there, or None for what a closure sees."""
     scope: Scope | None = site.scope
     at: Site | None = site
@@ -104,7 +104,7 @@ def stored(program: Program, expr: ast.Attribute) -> Value | None:
     if wanted is None:
         return None
     found: list[Value] = []
-    for scope, at in _enclosing(program.site(expr)):
+    for scope, at in enclosing_scopes(program.site(expr)):
         if wanted in scope.bindings and at is not None:
             reach = reaching(scope, wanted, at)
             found.extend(seen(program, scope, wanted, reach, at))

@@ -1,0 +1,1 @@
+"""What of the data loading in a tree could be followed, and where the rest was lost."""
