@@ -27,7 +27,7 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.pipeline import datasets, workers
-from dl_lint.pipeline.handles import HANDLES, PICKLED_BY_HAND
+from dl_lint.pipeline.handles import PICKLED_BY_HAND
 from dl_lint.source.syntax import dotted, targets
 
 if TYPE_CHECKING:
@@ -41,20 +41,11 @@ if TYPE_CHECKING:
 DEEPEST = 12
 """Objects in objects that are looked into: a lambda in a Lambda in a Compose in a dataset in a Subset is four."""
 
-UNPICKLABLE = {
-    "threading.Lock": "a lock",
-    "threading.RLock": "a lock",
-    "threading.Condition": "a lock",
-    "threading.Event": "a lock",
-    "threading.Semaphore": "a lock",
-    "threading.local": "thread-local data",
-    "concurrent.futures.ThreadPoolExecutor": "a pool of threads",
-    "torch.Generator": "a torch.Generator",
-    "multiprocessing.Manager": "a manager of shared objects",
-    "torch.multiprocessing.Manager": "a manager of shared objects",
-    **{name: "an open file" for name, what in HANDLES.items() if what == "a file"},
-}
-"""What cannot be pickled or, ``torch.Generator``, not be unpickled. DL303 is about other handles."""
+
+def what_does_not_pickle(program: Program, name: str) -> str | None:
+    """What an outside function makes that cannot be pickled or, ``torch.Generator``, not be unpickled. DL303 is about
+    other handles."""
+    return next((mark.of[0] for mark in program.models.get(name).marks if mark.kind == "Unpicklable"), None)
 
 
 FILTERS = frozenset({"is_valid_file"})
@@ -167,8 +158,9 @@ def _of_arguments(program: Program, call: ast.Call, depth: int, first: int = 0) 
 
 def _of_made(program: Program, made: Made, depth: int) -> Iterator[Obstacle]:
     """An object of an outside class holds what it was made of; an outside function (``sorted``) mostly does not."""
-    if made.name in UNPICKLABLE:
-        yield Obstacle(UNPICKLABLE[made.name], made.call)
+    what = what_does_not_pickle(program, made.name)
+    if what is not None:
+        yield Obstacle(what, made.call)
     elif made.name.rpartition(".")[2][:1].isupper():
         yield from _of_arguments(program, made.call, depth)
 
