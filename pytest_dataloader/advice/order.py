@@ -165,5 +165,9 @@ _REMEDIES = {
     "not_a_number": ("", "if NaN marks what is missing, nothing is wrong; else look for a division by 0"),
     "gradients": ("", "call .detach(), or make samples under torch.no_grad(): batches carry their graph"),
     "misaligned": ("", "if the fields are mixed on purpose, nothing is wrong; else sort whole samples"),
+    "shared_by_workers": (
+        "DL405",
+        "unless workers draw with replacement, split the dataset by torch.utils.data.get_worker_info()",
+    ),
     "unlike": ("", "if content may depend on the worker, nothing is wrong; else compare num_workers=0 by hand"),
 }
