@@ -42,10 +42,19 @@ CODES: dict[OrderFaultKind, str] = {
     "stale": "DL308", "differs_with_workers": "DL303", "uneven_sampler": "", "overwritten": "", "left_out": "",
     "whole": "", "same_order": "", "wrong_length": "", "unlike": "", "dropped_by_workers": "",
     "cut_by_len": "", "length_per_worker": "", "changed_in_place": "",
-    "follows_readings": "",
+    "follows_readings": "", "hash_order": "", "hash_order_divided": "", "shuffles_itself": "",
 }  # fmt: skip
 """Of every kind of fault, the rule that finds it in code."""
-MAY_BE_MEANT = {"uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "follows_readings"}
+MAY_BE_MEANT = {
+    "uneven_sampler",
+    "unlike",
+    "same_order",
+    "whole",
+    "left_out",
+    "dropped_by_workers",
+    "follows_readings",
+    "hash_order",
+}
 VERDICTS = {
     "shuffled": Judgement(
         SEEN, "passed", "96 samples, none lost or doubled by the loader; reshuffled; one process reads the same 96",
