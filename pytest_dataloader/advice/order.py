@@ -104,6 +104,7 @@ def fault_advice(faults: tuple[OrderFault, ...], *, iterable: bool) -> tuple[Adv
     )
 
 
+_SORT = "sort it, sorted(set(names)): Python hashes text otherwise in every process, unless PYTHONHASHSEED is set"
 _HAND_ON = "hand on every batch that the sampler asks for: what iterates the loader leaves some out"
 _OF_STREAMS = {
     "lost": ("", "give each sample to one of the workers: itertools.islice(samples, worker, None, workers) does"),
@@ -143,6 +144,12 @@ _REMEDIES = {
         "",
         "if samples are meant to follow how often they were read, count in the sampler: each worker counts for itself, "
         "and forgets it when it ends",
+    ),
+    "hash_order": ("", _SORT),
+    "hash_order_divided": ("", _SORT),
+    "shuffles_itself": (
+        "",
+        "leave the order to the sampler (shuffle=True), or shuffle in set_epoch from the epoch: workers have copies",
     ),
     "cut_by_len": (
         "",
