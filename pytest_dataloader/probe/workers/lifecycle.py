@@ -69,6 +69,8 @@ class Lifecycle:
     zombies: tuple[int, ...] = ()
     lingering: tuple[str, ...] = ()
     forked_threads: tuple[str, ...] = ()
+    native_threads: int = 0
+    """Threads of libraries, such as OpenMP's, that ran when the workers were forked."""
     oom_kills: int = 0
     hollow: int = 0
     """Batches that were None, or the same number or text as all others that were made of several samples."""
@@ -190,6 +192,7 @@ class _Observation:
         if self.forks:
             self.watchdog.stop()
             self.lifecycle.forked_threads = self.lifecycle.forked_threads or _threads()
+            self.lifecycle.native_threads = self.lifecycle.native_threads or _native_threads()
 
     def made(self, iterator: Any) -> None:
         """What happens once they have started."""
@@ -425,6 +428,13 @@ def _threads() -> tuple[str, ...]:
     """Threads of this process that a fork leaves out: a lock that one of them holds stays locked in the worker."""
     others = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
     return tuple(name for name in others if name != _FEEDER)
+
+
+def _native_threads() -> int:
+    """Threads of this process that are none of Python's: a pool that a library computes with is not forked."""
+    with contextlib.suppress(OSError):
+        return max(0, len(list(Path("/proc/self/task").iterdir())) - threading.active_count())
+    return 0
 
 
 def _name_of(pid: int) -> str:
