@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _SHM_MANAGER = "torch_shm_manag"
 _FEEDER = "QueueFeederThread"
 """Of the queues to other workers: each worker has queues of its own."""
+_LOOKED_AT = 2
+"""Batches of each worker after which it is seen where it may run: what it loads first may bind it."""
 _ORPHAN_SECONDS = 5.0
 """For children of workers: torch's shared-memory manager ends two seconds after its last client."""
 
@@ -248,9 +250,10 @@ class _Observation:
                 delay = (clocks.thread_delay_ns() or 0) - delay + self._worst_delay_ns()
                 deadline = time.monotonic() + seconds
                 self._remember_children()
-                self._note_cpus()
             self.watchdog.longest = max(self.watchdog.longest or 0.0, pause)
             self._deliver()
+            if self.watchdog.delivered <= _LOOKED_AT * len(self.processes):
+                self._note_cpus()
             if time.monotonic() >= deadline:
                 self._remember_children()
                 self.task_log.enough = True
