@@ -45,6 +45,9 @@ drawn with replacement two workers share as many as come twice in one of them, b
 _ARRANGED = 0.75
 """Share of its steps at which an order that somebody arranged goes up; a shuffled one goes up at half of them, and of 8
 samples at this share in 1 of 160 orders."""
+_MATES = 8
+"""Batches of samples that must have come in both epochs."""
+_BY_CHANCE = 2.0
 _FEW = 0.05
 """A sampler of the user's that leaves out or repeats more than this share means to."""
 
@@ -358,6 +361,33 @@ def _contents(epoch: TracedEpoch) -> dict[Any, set[str]]:
 def _stale(about: LoaderFacts) -> OrderFault:
     kept = "persistent workers keep the copy of the first epoch" if about.persistent else "workers do not see it"
     return OrderFault("stale", f"{about.dataset}.set_epoch", f"changes nothing in the workers: {kept}")
+
+
+def recurring_share(epochs: Sequence[TracedEpoch], batch_size: int) -> float:
+    """Of the samples that come with one in a batch of a stream, the share that had come with it in the epoch before.
+
+    0 where that is as chance has it, within twenty times, where the order is the same, or too few came in both.
+    """
+    batches: list[dict[str, frozenset[str]]] = []
+    orders: list[list[str]] = []
+    for epoch in epochs[:2]:
+        made = by_worker(epoch)
+        orders.append(list(itertools.chain.from_iterable(made[worker] for worker in sorted(made))))
+        groups = [
+            frozenset(contents[start : start + batch_size])
+            for contents in made.values()
+            for start in range(0, len(contents), batch_size)
+        ]
+        batches.append({content: group for group in groups for content in group})
+    first, second = batches
+    common = first.keys() & second.keys()
+    length = min(map(len, orders))
+    if batch_size < 2 or len(common) < _MATES * batch_size or orders[0][:length] == orders[1][:length]:
+        return 0.0
+    pairs = sum(len(first[content]) - 1 for content in common)
+    again = sum(len(first[content] & second[content]) - 1 for content in common)
+    share = again / max(1, pairs)
+    return share if share >= _BY_CHANCE * batch_size / len(common) else 0.0
 
 
 def by_worker(epoch: TracedEpoch) -> dict[int, list[str]]:
