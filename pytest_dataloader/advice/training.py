@@ -23,6 +23,13 @@ def describe_wait(seen: Training) -> str:
     return f"waited for data {100 * seen.input_wait:.1f} % of {figure(seen.seconds)} s"
 
 
+def describe_wait_of_training(seen: Training) -> str:
+    """How much of its time a training waited for data of this loader."""
+    return (
+        f"waited for data {100 * seen.input_wait_of_training:.1f} % of the training's {figure(seen.training_seconds)} s"
+    )
+
+
 def describe_training(seen: Training) -> str:
     """What was seen of a training, the figures alone."""
     parts = [
@@ -74,6 +81,12 @@ def _advice(seen: Training) -> Iterator[Advice]:
             doing = "computing" if seen.stage == "fetch" else "waiting for storage"
             yield Advice(
                 "DL207", f"num_workers=0: batches are made between two steps, mostly {doing}; give the loader workers"
+            )
+        case "receive":
+            yield Advice(
+                "",
+                f"{percent(seen.ready_share or 0)} of the batches were ready when they were asked for: the waiting is "
+                "for receiving them; hand over fewer, larger tensors",
             )
         case "fetch":
             yield Advice(

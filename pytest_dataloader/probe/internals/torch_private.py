@@ -339,7 +339,12 @@ def live_iterators() -> list[Any]:
 
     # By type: isinstance asks for __class__, which objects of torch's answer with warnings.
     found = [thing for thing in gc.get_objects() if issubclass(type(thing), _BaseDataLoaderIter)]
-    return [iterator for iterator in found if any(worker.is_alive() for worker in worker_processes(iterator))]
+    return [iterator for iterator in found if any(map(_is_alive_here, worker_processes(iterator)))]
+
+
+def _is_alive_here(worker: BaseProcess) -> bool:
+    """Whether a worker is alive that this process has started; of those that a fork inherits, it cannot ask."""
+    return vars(worker).get("_parent_pid") == os.getpid() and worker.is_alive()
 
 
 def leave_inherited_iterators() -> None:
