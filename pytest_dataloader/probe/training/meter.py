@@ -28,6 +28,30 @@ _FIRST_READING = 2
 """The batch of an epoch at which workers are first read: they have made some by then."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What happened between two readings of a meter's totals."""
+
+    batches: int
+    samples: int
+    seconds: float
+    """Of the loops."""
+    waiting_seconds: float
+
+    @property
+    def batches_per_second(self) -> float:
+        return self.batches / self.seconds if self.seconds else 0.0
+
+    @property
+    def samples_per_second(self) -> float:
+        return self.samples / self.seconds if self.seconds else 0.0
+
+    @property
+    def input_wait(self) -> float:
+        """Share of the time that was waited for data."""
+        return self.waiting_seconds / self.seconds if self.seconds else 0.0
+
+
 @dataclass(slots=True)
 class Totals:
     """Running totals of a meter: nanoseconds, and numbers."""
@@ -47,6 +71,15 @@ class Totals:
     def loop_ns(self) -> int:
         """Waits and steps."""
         return self.waited_ns + self.stepped_ns
+
+    def since(self, before: Totals) -> Rates:
+        """What came on top of earlier totals."""
+        return Rates(
+            batches=self.batches - before.batches,
+            samples=self.samples - before.samples,
+            seconds=(self.loop_ns - before.loop_ns) / 1e9,
+            waiting_seconds=(self.waited_ns - before.waited_ns) / 1e9,
+        )
 
 
 class Meter:
