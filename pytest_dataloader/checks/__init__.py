@@ -112,6 +112,11 @@ def call_for(limits: Mapping[str, Any]) -> bool:
     return bool(set(limits) - _OF_THE_STEP)
 
 
+def depends_on_loader(name: str) -> bool:
+    """Whether a check applies to some loaders alone."""
+    return hasattr(check_module(name), "applies")
+
+
 def applies(name: str, loader: Any, build: Callable[..., Any] | None) -> bool:
     """Whether a loader, which ``build`` made if anything did, has what a check measures."""
     if isinstance(loader, _stream_type()):

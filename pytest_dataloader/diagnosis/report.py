@@ -156,14 +156,7 @@ def examine_all(
     chosen = chosen_checks(only)
     read = limits_of_checks(limits, chosen)
     step_at(limits.get("step"))  # a wrong one is told before anything is measured
-    if quick and only is None if only_applicable is None else only_applicable:
-        chosen = tuple(
-            name
-            for name in chosen
-            if checks.call_for(read[name])
-            or checks.applies(name, subject.loader, subject.build)
-            or (name == "shards" and job is not None)
-        )
+    narrow = quick and only is None if only_applicable is None else only_applicable
     setting = checks.Setting(
         seconds or (QUICK_SECONDS if quick else DEFAULT_SECONDS),
         bench=True,
@@ -180,6 +173,9 @@ def examine_all(
     )
     records, evidence = list[Record](), dict[str, Any]()
     for name in chosen:
+        called_for = checks.call_for(read[name]) or (name == "shards" and job is not None)
+        if narrow and not called_for and not _applies(name, subject, runner):
+            continue
         seen = runner.run(subject, name, read[name])
         record = subject.record(name, read[name], seen.evidence, seen.verdict)
         records.append(record if job is None else consensus.together(job, subject.nodeid, consensus.Told(record)))
@@ -189,6 +185,13 @@ def examine_all(
     if job is not None:
         job.finish(subject.nodeid)
     return Report(tuple(records), evidence)
+
+
+def _applies(name: str, subject: Subject, runner: Runner) -> bool:
+    """Whether a check has something to measure; a loader that is broken is not asked for it."""
+    if runner.has_broken(subject.loader):
+        return not checks.depends_on_loader(name)
+    return checks.applies(name, subject.loader, subject.build)
 
 
 def limits_of_checks(
