@@ -31,6 +31,10 @@ _ALIASES = {
     "torch_geometric.loader.dataloader": "torch_geometric.loader",
     "multiprocessing.pool": "multiprocessing",
     "multiprocess": "multiprocessing",
+    "litdata.streaming": "litdata",
+    "litdata.streaming.dataloader": "litdata",
+    "streaming.base": "streaming",
+    "streaming.base.dataloader": "streaming",
 }
 
 _RENAMED = {
@@ -74,6 +78,8 @@ LOADERS: dict[str, tuple[str, ...]] = {
     "torch_geometric.loader.GraphSAINTRandomWalkSampler": ("dataset", "batch_size"),
     "torch_geometric.loader.ShaDowKHopSampler": ("dataset", "depth", "num_neighbors"),
     "webdataset.WebLoader": _DATALOADER,
+    "streaming.StreamingDataLoader": _DATALOADER,
+    "litdata.StreamingDataLoader": ("dataset",),
     "dgl.dataloading.DataLoader": ("graph", "indices", "graph_sampler"),
     "dgl.dataloading.GraphDataLoader": ("dataset",),
 }
@@ -193,6 +199,9 @@ PREPARERS = frozenset(
     {"prepare", "prepare_data_loader", "prepare_dataloader", "setup_dataloaders", "setup_data_loaders"}
 )
 """Methods of accelerate and Lightning Fabric that return their arguments, with loaders that shard and move batches."""
+
+PREPARING = frozenset({"accelerate.data_loader.prepare_data_loader"})
+"""Functions that do the same to their first argument."""
 
 HANDING_THROUGH = frozenset({"split_between_processes"})
 """Methods that give their first argument back, or a part of it: of accelerate, a process's share of a batch."""
@@ -316,6 +325,15 @@ DEFAULTS_OF_CONFIGURATIONS = frozenset(
 )
 """Objects whose fields are defaults, which a file that the user names replaces."""
 
+FIELDS: dict[str, tuple[str, ...]] = {
+    "dataclasses.field": (),
+    "attr.ib": ("default",),
+    "attr.field": (),
+    "attrs.field": (),
+    "pydantic.Field": ("default",),
+}
+"""What declares a field of a record, with its positional arguments."""
+
 CONFIGURATIONS = DEFAULTS_OF_CONFIGURATIONS | {
     "easydict.EasyDict", "addict.Dict", "munch.Munch", "munch.DefaultMunch", "box.Box", "ml_collections.ConfigDict",
     "ml_collections.config_dict.ConfigDict", "omegaconf.OmegaConf.create", "mmcv.ConfigDict", "mmengine.ConfigDict",
@@ -324,6 +342,9 @@ CONFIGURATIONS = DEFAULTS_OF_CONFIGURATIONS | {
 """Objects whose fields are settings, by attribute or by item."""
 
 HYDRA = "hydra.main"
+
+MERGED = "omegaconf.OmegaConf.merge"
+"""What lays configurations over one another."""
 
 CONFIGURATION_READERS = frozenset(
     {HYDRA, "yaml.load", "yaml.safe_load", "yaml.full_load", "yaml.unsafe_load", "omegaconf.OmegaConf.load",

@@ -89,6 +89,8 @@ def _is_lost(value: Value) -> bool:
             return True
         case Option():
             return any(map(_is_lost, alternatives(value.default)))
+        case Derived():
+            return _is_setting(value)
         case _:
             return value == ABSENT
 
@@ -172,6 +174,7 @@ class _Search:
         frames = call_graph.all_callers(self._program, scope)
         if frames is None:
             return Origin("called at too many places", f"`{scope.name}`", node)
+        frames = tuple(call_graph.uses(self._program, frames))
         if not frames:
             return Origin("left to the caller", f"nothing here calls `{scope.name}`", node)
         param = next(one for one in scope.params if one.node is node)
@@ -225,7 +228,7 @@ class _Search:
                 case Module():
                     return Origin("a name that nothing binds", quoted(expr), expr)
                 case _ if _is_setting(one):
-                    return Origin("a setting without a known origin", quoted(expr), expr)
+                    return self._setting(one, expr)
                 case Derived():
                     return Origin("what a library returns", quoted(expr), expr)
                 case _:
@@ -233,25 +236,38 @@ class _Search:
         return self.of(expr.value)
 
     def _stored(self, cls: Class, expr: ast.Attribute) -> Origin | None:
+        is_set = False
         for one in classes.lineage(self._program, cls):
             stores = classes.storing(self._program, one).get(expr.attr, ()) if isinstance(one, Class) else ()
             for method, key in stores:
+                is_set = True
                 for binding in visible_at_end(method, key).bindings:
                     found = self._binding(binding)
                     if found is not None:
                         return found
             body = one.scope.bindings.get(expr.attr, ()) if isinstance(one, Class) else ()
             for binding in body:
+                is_set = True
                 function = names.of_binding(self._program, binding)
                 if isinstance(function, Function):
                     return self._returned(function.scope)
+        if is_set:
+            return None
         detail = f"no method of `{cls.scope.name}` stores `{expr.attr}`"
         return Origin("an attribute that nothing sets", detail, expr)
 
+    def _setting(self, value: Value, expr: ast.expr) -> Origin:
+        """Of a setting that no code and no file of the repository is known to make."""
+        root = _root(value)
+        if isinstance(root, Made) and configurations.is_read(self._program, root):
+            return Origin("left to the user", f"{quoted(expr)} is of the file that `{root.name}` reads", expr)
+        return Origin("a setting without a known origin", quoted(expr), expr)
+
     def _item(self, expr: ast.Subscript) -> Origin | None:
         base = self._program.value(expr.value)
-        if any(_is_setting(one) for one in alternatives(base)):
-            return Origin("a setting without a known origin", quoted(expr), expr)
+        for one in alternatives(base):
+            if _is_setting(one):
+                return self._setting(one, expr)
         if not is_known(base):
             return self.of(expr.value)
         kinds = tuple(one for one in alternatives(base) if isinstance(one, Table | Collection))
@@ -262,11 +278,16 @@ def _receiver(call: ast.Call) -> tuple[ast.expr, ...]:
     return (call.func.value,) if isinstance(call.func, ast.Attribute) else ()
 
 
+def _root(value: Value) -> Value:
+    while isinstance(value, Derived):
+        value = value.base
+    return value
+
+
 def _is_setting(value: Value) -> bool:
-    inner = value
-    while isinstance(inner, Derived):
-        inner = inner.base
-    return configurations.is_configuration(inner) or (isinstance(value, Table) and isinstance(value.node, ast.Call))
+    return configurations.is_configuration(_root(value)) or (
+        isinstance(value, Table) and isinstance(value.node, ast.Call)
+    )
 
 
 def _bindings(program: Program, expr: ast.Name) -> Iterator[Binding]:

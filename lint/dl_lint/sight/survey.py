@@ -168,6 +168,8 @@ def _count(value: Value) -> str | None:
             return None if None in found else f"{' or '.join(str(one) for one in found)} by default"
         case CpuCount():
             return "one for each CPU"
+        case Number(positive=False):
+            return "a number that is computed"
         case _ if loaders.worker_count(value) == "some":
             return "some"
         case _:

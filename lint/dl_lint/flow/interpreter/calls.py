@@ -17,7 +17,16 @@ from dl_lint.flow.interpreter import (
     tensor_memory,
 )
 from dl_lint.flow.interpreter.classes import qualified
-from dl_lint.flow.libraries import HANDING_THROUGH, LISTING, LOADERS, PREPARERS, SAMPLERS, TORCH_LOADER, WEIGHTS
+from dl_lint.flow.libraries import (
+    CONFIGURATIONS,
+    HANDING_THROUGH,
+    LISTING,
+    LOADERS,
+    PREPARERS,
+    SAMPLERS,
+    TORCH_LOADER,
+    WEIGHTS,
+)
 from dl_lint.flow.program import evaluates, operation
 from dl_lint.flow.values import (
     NONE,
@@ -125,6 +134,9 @@ def _construct(program: Program, cls: Class, expr: ast.Call) -> Value:
             return Sampler(name, expr, cls)
         if names_one(program.hints.dataloader_classes, name):
             return Loader(TORCH_LOADER, expr, cls)
+    settings = next((name for name in classes.external_bases(program, cls) if name in CONFIGURATIONS), None)
+    if settings is not None:
+        return Made(settings, expr, cls)
     if classes.is_attribute_dict(program, cls):
         return Made("easydict.EasyDict", expr)
     if objects.gives_keywords(program, cls):
@@ -256,18 +268,10 @@ def _handed_through(program: Program, name: str, expr: ast.Call) -> Value:
 
 def _prepared(program: Program, expr: ast.Call) -> Value:
     """``accelerator.prepare(a, b)`` returns its arguments, loaders and all."""
-    items = tuple(prepared(program.symbolic(arg)) for arg in expr.args)
+    items = tuple(operations.prepared(program.symbolic(arg)) for arg in expr.args)
     if any(isinstance(arg, ast.Starred) for arg in expr.args):
         return UNKNOWN
     return items[0] if len(items) == 1 else operations.pair(*items)
-
-
-def prepared(value: Value) -> Value:
-    if isinstance(value, OneOf):
-        return union(prepared(one) for one in value.members)
-    if isinstance(value, Loader):
-        return Loader(value.name, value.call, value.cls, value.frames, prepared=True)
-    return UNKNOWN if isinstance(value, Parameter | Derived) else value
 
 
 def _of_collection(program: Program, receiver: Collection, name: str) -> Value:
@@ -287,7 +291,9 @@ def _of_container(program: Program, receiver: Table | Collection, name: str, exp
         case "get" | "pop" | "setdefault":
             key = program.symbolic(expr.args[0]) if expr.args else UNKNOWN
             default = program.symbolic(expr.args[1]) if len(expr.args) > 1 else NONE
-            return operations.found(receiver.get(key.value), default) if isinstance(key, Const) else UNKNOWN
+            if isinstance(key, Const):
+                return operations.found(receiver.get(key.value), default)
+            return union((operations.item(program, receiver, key), default))
         case "values":
             return Collection("list", None, operations.item(program, receiver, UNKNOWN), receiver.node)
         case "items":

@@ -9,11 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dl_lint.flow.interpreter import arguments, classes
-from dl_lint.flow.libraries import CONFIGURATION_READERS, CONFIGURATIONS, DEFAULTS_OF_CONFIGURATIONS, HYDRA
+from dl_lint.flow.libraries import CONFIGURATION_READERS, CONFIGURATIONS, DEFAULTS_OF_CONFIGURATIONS, HYDRA, MERGED
 from dl_lint.flow.values import (
     UNKNOWN,
     Absent,
     Const,
+    Derived,
     Made,
     Option,
     Table,
@@ -42,17 +43,36 @@ FORMATS = (".yaml", ".yml", ".json")
 
 def is_configuration(value: Value) -> bool:
     """Whether something is an object whose fields are settings, or what a configuration file was read into."""
-    return isinstance(value, Made) and value.name in CONFIGURATIONS | CONFIGURATION_READERS
+    return isinstance(value, Made) and value.name in CONFIGURATIONS | CONFIGURATION_READERS | {MERGED}
+
+
+def is_read(program: Program, value: Value) -> bool:
+    """Whether something is what a file was read into that no file of the repository is known to be, or was merged with
+    others: what it says is the user's."""
+    if not isinstance(value, Made) or value.name not in CONFIGURATION_READERS | {MERGED}:
+        return False
+    return value.name == MERGED or program.solver.solve(("read", value), partial(_contents, program, value)) == UNKNOWN
 
 
 def field(program: Program, config: Made, name: str) -> Value | None:
     """``config.name`` or ``config["name"]``, whichever place sets it; None where none is seen to."""
+    if config.name == MERGED:  # one that is merged into itself again and again asks for itself: the solver ends that
+        found = program.solver.solve(("merged", config.call, name), partial(_of_any, program, config, name))
+        return None if found == UNKNOWN else found
     if config.name in CONFIGURATION_READERS:
         return _of_files(program, config, name)
     if config.name not in CONFIGURATIONS:
         return None
     found = program.solver.solve(("field", config, name), partial(_field, program, config, name))
     return None if found == UNKNOWN else found
+
+
+def _of_any(program: Program, merged: Made, name: str) -> Value:
+    """A field of what was merged, which is that of any of the configurations that have it."""
+    given = [program.through(program.symbolic(arg), merged.frames) for arg in merged.call.args]
+    values = (program.attribute(program.resolve(one), name) for one in given)
+    known = [one for one in values if not isinstance(one, Derived | Unknown)]
+    return union(known) if known else UNKNOWN
 
 
 def _field(program: Program, config: Made, name: str) -> Value:
@@ -80,7 +100,7 @@ def _set_by_methods(program: Program, config: Made, name: str) -> Iterator[ast.e
 
 
 def _tables(program: Program, expr: ast.expr) -> list[Table]:
-    return [one for one in alternatives(program.symbolic(expr)) if isinstance(one, Table)]
+    return [one for one in alternatives(program.value(expr)) if isinstance(one, Table)]
 
 
 def _is_of(program: Program, expr: ast.expr, config: Made) -> bool:

@@ -14,6 +14,7 @@ from dl_lint.flow.libraries import (
     CPU_COUNTS,
     ENVIRONMENT,
     LOADERS,
+    PREPARING,
     SAMPLERS,
     TORCH_LOADER,
     WRAPPERS,
@@ -66,6 +67,8 @@ def call(program: Program, name: str, expr: ast.Call) -> Value:
         return _wrapped(program, WRAPPERS[name], expr)
     if name in CPU_COUNTS:
         return CpuCount(expr)
+    if name in PREPARING:
+        return operations.prepared(_first(program, expr))
     if name in ACCELERATED:
         return WhenAccelerated()
     if name in ENVIRONMENT:
@@ -259,9 +262,10 @@ def _deepcopy(program: Program, expr: ast.Call) -> Value:
 
 def _getattr(program: Program, expr: ast.Call) -> Value:
     name = program.symbolic(expr.args[1]) if len(expr.args) > 1 else UNKNOWN
-    if not isinstance(name, Const) or not isinstance(name.value, str):
-        return UNKNOWN
-    found = program.attribute(_first(program, expr), name.value)
+    if isinstance(name, Const) and isinstance(name.value, str):
+        found = program.attribute(_first(program, expr), name.value)
+    else:
+        found = operations.chosen(_first(program, expr), expr)
     return union((found, program.symbolic(expr.args[2]))) if len(expr.args) > 2 else found
 
 
