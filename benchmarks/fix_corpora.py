@@ -38,7 +38,7 @@ class Outcome:
 
 def lint(folder: Path, *options: str) -> str:
     """Standard output of a run; findings and broken files in a repository are no failure."""
-    command = [sys.executable, "-m", "dl_lint", "--pedantic", "--jobs", "1", *options, "."]
+    command = [sys.executable, "-m", "dl_lint", "--pedantic", *options, "."]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
 
 

@@ -10,7 +10,7 @@
 * folders (default: the standard library and site-packages): every file is read; then every rule runs over each folder,
   and all fixes, unsafe ones too, are made in memory. What they give must parse where the file did.
 
-A crash is an exception of ours, a process that died, or a fix whose result does not parse. A file that dl-lint refuses
+A crash is an exception of ours, or a fix whose result does not parse. A file that dl-lint refuses
 with a reason is none.
 """
 
@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING
 
 import hypothesmith
 from dl_lint.engine import catalogue
-from dl_lint.engine.processes import Died, spread
 from dl_lint.session import Session, Wishes
 from dl_lint.source.file import Source
 from dl_lint.source.parser import parse
@@ -64,25 +63,19 @@ def reading(path: str) -> str:
     return "analysed"
 
 
-def read_all(paths: list[str], jobs: int) -> Counter[str]:
-    """Every file in a process that may die."""
-    counts: Counter[str] = Counter()
-    sizes = [Path(path).stat().st_size for path in paths]
-    for _, answer in spread(lambda number: reading(paths[number]).encode("utf-8", "replace"), sizes, jobs):
-        found = f"refused: {answer}" if isinstance(answer, Died) else answer.decode()
-        counts["refused" if found.startswith("refused") else found] += 1
-    return counts
+def read_all(paths: list[str]) -> Counter[str]:
+    return Counter(map(reading, paths))
 
 
-def lint_and_mend(folder: str, jobs: int) -> Counter[str]:
+def lint_and_mend(folder: str) -> Counter[str]:
     """All rules over a folder, and all their fixes."""
-    return mend_all(folder, jobs)[1]
+    return mend_all(folder)[1]
 
 
-def mend_all(folder: str, jobs: int) -> tuple[Mapping[str, bytes], Counter[str]]:
+def mend_all(folder: str) -> tuple[Mapping[str, bytes], Counter[str]]:
     """What the files hold after all fixes, by path, and what happened."""
     counts: Counter[str] = Counter()
-    wishes = Wishes(paths=(folder,), select=("ALL",), cache=False, jobs=jobs)
+    wishes = Wishes(paths=(folder,), select=("ALL",), cache=False)
     session = Session(wishes, RULES)
     outcome = session.mend(unsafe=True)
     counts["files linted"] += outcome.report.checked
@@ -148,7 +141,7 @@ BROKEN: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def lint_odd(jobs: int, cases: list[Path]) -> Counter[str]:
+def lint_odd(cases: list[Path]) -> Counter[str]:
     """All rules and fixes over the cases in each odd form, one folder a form."""
     counts: Counter[str] = Counter()
     plain = {case.name: case.read_bytes() for case in cases}
@@ -160,10 +153,10 @@ def lint_odd(jobs: int, cases: list[Path]) -> Counter[str]:
             folder.mkdir()
             for case, data in plain.items():
                 (folder / case).write_bytes(change(data))
-        mended, counts = mend_all(str(top / "plain"), jobs)
+        mended, counts = mend_all(str(top / "plain"))
         for form, change in [*ODD.items(), *BROKEN.items()]:
             folder = top / form.replace(" ", "_")
-            odd, found = mend_all(str(folder), jobs)
+            odd, found = mend_all(str(folder))
             counts += found
             if form in ODD:
                 for case in plain:
@@ -172,14 +165,14 @@ def lint_odd(jobs: int, cases: list[Path]) -> Counter[str]:
     return counts
 
 
-def lint_mutated(number: int, jobs: int, seed: int) -> Counter[str]:
+def lint_mutated(number: int, seed: int) -> Counter[str]:
     chance = random.Random(seed)
     cases = sorted(CASES.glob("*.py"))
     with tempfile.TemporaryDirectory() as name:
         for one in range(number):
             case = chance.choice(cases)
             (Path(name) / f"{case.stem}_{one}.py").write_text(mutated(case.read_text(), chance))
-        return lint_and_mend(name, jobs)
+        return lint_and_mend(name)
 
 
 def read_generated(number: int) -> Counter[str]:
@@ -217,7 +210,6 @@ def main() -> int:
     parser.add_argument("--generated", type=int, default=300)
     parser.add_argument("--mutated", type=int, default=600)
     parser.add_argument("--odd", action=argparse.BooleanOptionalAction, default=True)
-    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     paths = sysconfig.get_paths()
@@ -233,21 +225,21 @@ def main() -> int:
     if options.generated:
         tell(f"{options.generated} generated sources", read_generated(options.generated))
     if options.mutated:
-        tell(f"{options.mutated} mutated cases", lint_mutated(options.mutated, options.jobs, options.seed))
+        tell(f"{options.mutated} mutated cases", lint_mutated(options.mutated, options.seed))
     if options.odd:
         cases = sorted(CASES.glob("*.py"))
         forms = 1 + len(ODD) + len(BROKEN)
-        tell(f"{len(cases)} cases in {forms} forms", lint_odd(options.jobs, cases))
+        tell(f"{len(cases)} cases in {forms} forms", lint_odd(cases))
     for folder in folders:
         files = python_files(folder)
-        tell(f"{len(files)} files read under {folder}", read_all(files, options.jobs))
+        tell(f"{len(files)} files read under {folder}", read_all(files))
         with tempfile.TemporaryDirectory() as name:  # where no .gitignore above leaves it out
             copied = Path(name) / "all"
             for path in files:
                 copy = copied / Path(path).relative_to(folder)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, copy)
-            tell(f"every rule and fix over {folder}", lint_and_mend(str(copied), options.jobs))
+            tell(f"every rule and fix over {folder}", lint_and_mend(str(copied)))
     print(f"crashes: {crashes}")
     return 1 if crashes else 0
 

@@ -44,7 +44,7 @@ def fill(folder: Path, files: int) -> None:
 
 
 def start(folder: Path, cache: Path, *options: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "dl_lint", "--jobs", "2", *options]
+    command = [sys.executable, "-m", "dl_lint", *options]
     environment = {**os.environ, "DL_LINT_CACHE_DIR": str(cache)}
     return subprocess.Popen(
         command,

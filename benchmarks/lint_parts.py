@@ -84,10 +84,10 @@ def breakdown(folder: Path) -> None:
     os.chdir(folder)
     stdout, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: PTH123, SIM115
     with clock.part("files, cache, output"):
-        dl_lint.cli.main(["--jobs", "1", "--no-cache"])
+        dl_lint.cli.main(["--no-cache"])
     sys.stdout = stdout
     total = sum(clock.seconds.values())
-    print(f"\n{folder.name}: {total:.2f} s in one process")
+    print(f"\n{folder.name}: {total:.2f} s")
     for part, seconds in sorted(clock.seconds.items(), key=lambda item: -item[1]):
         print(f"  {part:24} {seconds:7.2f} s {100 * seconds / total:5.1f} %")
 

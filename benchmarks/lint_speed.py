@@ -146,7 +146,6 @@ def take_turns(tree: Path, rounds: int, peers: Peers) -> dict[str, float]:
             note("one changed", [*DL_LINT, "."])
             note("ruff cold", [*RUFF, "."])
             note("ruff warm", [*RUFF, "."])
-            note("no cache, one process", [*DL_LINT, "--no-cache", "--jobs", "1", "."])
             note("start-up", [*DL_LINT, "."], Path(empty))
             note("plain file", [*DL_LINT, "--no-cache", "."], Path(plain))
             note("bare python", [sys.executable, "-c", "pass"], Path(empty))
@@ -172,8 +171,7 @@ def report(tree: Path, rounds: int, peers: Peers) -> None:
         per_kline |= {name: 1000 * found[name] / klines for name in peers.commands}
     for name, seconds in found.items():
         print(f"  {name:22} {seconds:7.3f} s {per_kline[name]:8.2f} ms/KLOC")
-    print(f"  cold / floor {found['cold'] / found['floor']:.2f}   no cache / floor "
-          f"{found['no cache, one process'] / found['floor']:.2f}   warm / ruff warm "
+    print(f"  cold / floor {found['cold'] / found['floor']:.2f}   warm / ruff warm "
           f"{found['warm'] / found['ruff warm']:.2f}")  # fmt: skip
     for name in peers.commands:
         mine = ", ".join(f"{per_kline[name] / per_kline[own]:.0f} x {own}" for own in ("cold", "warm", "floor"))

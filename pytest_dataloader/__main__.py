@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
 if __name__ == "__main__":
-    from pytest_dataloader.diagnosis.command import main
+    from pytest_dataloader.diagnosis.command import run
 
-    sys.exit(main())
+    run()

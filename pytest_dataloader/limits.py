@@ -46,6 +46,8 @@ _UNITS = {
     "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40,
 }  # fmt: skip
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
+_LEAST_WITHOUT_UNIT = 64_000
+"""A bare number below it was meant as megabytes by whoever wrote it: nobody holds a worker to 32 bytes."""
 
 
 def _number(value: object) -> float:
@@ -105,7 +107,8 @@ def _method(value: object) -> str:
 def parse_bytes(value: object) -> int:
     """Read ``33554432``, ``"32MB"`` or ``"1.5 GiB"`` as bytes.
 
-    Raises BadLimit for anything else, a negative size included.
+    Raises BadLimit for anything else, a negative size included, and for a bare number above 0 that is too small to be
+    meant as bytes.
     """
     if isinstance(value, str):
         match = _SIZE.fullmatch(value)
@@ -113,14 +116,20 @@ def parse_bytes(value: object) -> int:
         size = float(match[1]) * unit if match and unit else math.inf
         if not math.isfinite(size):
             raise BadLimit(f'expected a size such as "32MB" or "1.5GiB", got {shown(value)}')
-        return int(size)
+        return int(size) if match is not None and match[2] else _bare(int(size), value)
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)
         or not (0 <= value <= sys.float_info.max and value == int(value))
     ):
         raise BadLimit(f'expected a size such as "32MB" or a whole number of bytes, got {shown(value)}')
-    return int(value)
+    return _bare(int(value), value)
+
+
+def _bare(size: int, value: object) -> int:
+    if 0 < size < _LEAST_WITHOUT_UNIT:
+        raise BadLimit(f'expected a size with its unit, such as "{size}MB" or "{size}B", got {shown(value)}')
+    return size
 
 
 READERS: Mapping[str, Callable[[object], Any]] = {
@@ -134,3 +143,36 @@ READERS: Mapping[str, Callable[[object], Any]] = {
     "Step": _step,
     "Method": _method,
 }
+
+METAVARS: Mapping[Callable[[object], Any], str] = {
+    _positive: "NUMBER",
+    _share: "SHARE",
+    parse_bytes: "SIZE",
+    _count: "COUNT",
+    _start_methods: "NAMES",
+    _step: "MODULE:ATTR",
+    _method: "NAME",
+}
+"""How a command line calls what each reader reads."""
+
+DESCRIPTIONS: Mapping[str, str] = {
+    "load": "the method that loads a state, where it is not load_state_dict",
+    "max_cpu_ms_per_sample": "CPU time that a sample may cost, in milliseconds",
+    "max_fd_use": "descriptors open at the peak, as a share of RLIMIT_NOFILE, 0 to 1",
+    "max_gpu_idle": "share of a training step in which the device may do nothing, 0 to 1",
+    "max_input_wait": "share of the training's time in which it may wait for data, 0 to 1",
+    "max_shm": "bytes in /dev/shm at the peak, such as 512MB",
+    "max_snapshot_overhead": "share by which snapshots of the state may slow the loader down, 0 to 1",
+    "max_stall": "share of a step of step_ms, or of step, spent waiting for a batch, 0 to 1",
+    "max_startup_seconds": "seconds until the first batch",
+    "max_total_memory": "memory of all workers together, such as 8GB",
+    "max_worker_growth": "private memory that a worker may gain, such as 32MB",
+    "min_batches_per_second": "batches per second that the loader must deliver, once warm",
+    "min_samples_per_second": "samples per second that the loader must deliver, once warm",
+    "start_methods": "the start methods that must work: fork,forkserver,spawn",
+    "state": "the method that gives the state, where it is not state_dict",
+    "step": "the training step, a callable that takes a batch",
+    "step_ms": "milliseconds that a training step takes",
+    "world_size": "the number of ranks that share the dataset",
+}
+"""Each limit in a line, for ``--help``; a test holds that all are there."""

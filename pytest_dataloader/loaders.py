@@ -98,6 +98,22 @@ def importable(roots: Sequence[Path]) -> Iterator[None]:
                 sys.path.remove(path)
 
 
+@contextlib.contextmanager
+def arguments_of(reference: str, arguments: Sequence[str], roots: Sequence[Path]) -> Iterator[None]:
+    """Let the user's code find its own ``sys.argv`` for as long as the block lasts: the file of MODULE:ATTR, then
+    ``arguments``.
+    """
+    module, _, _ = reference.partition(":")
+    *folders, name = module.split(".")
+    places = (root.joinpath(*folders, file) for root in roots for file in (f"{name}.py", f"{name}/__init__.py"))
+    program = module if module.endswith(".py") else str(next(filter(Path.is_file, places), module))
+    kept, sys.argv = sys.argv, [program, *arguments]
+    try:
+        yield
+    finally:
+        sys.argv = kept
+
+
 class Built(NamedTuple):
     """A loader, and the callable that made it; None where it was there."""
 
@@ -121,9 +137,12 @@ def build(reference: str, roots: Sequence[Path]) -> Built:
 
 def _resolve(reference: str, roots: Sequence[Path]) -> tuple[Any, str]:
     """What MODULE:ATTR is, and its name in messages."""
+    reference = _of_file(reference, roots)
     match = REFERENCE.fullmatch(reference)
     if match is None:
-        raise BadTarget(f"expected MODULE:ATTR, such as proj.data:make_train_loader, got {reference!r}")
+        module, _, attribute = reference.rpartition(".")
+        hint = f"; did you mean {module}:{attribute}?" if REFERENCE.fullmatch(f"{module}:{attribute}") else ""
+        raise BadTarget(f"expected MODULE:ATTR, such as proj.data:make_train_loader, got {reference!r}{hint}")
     value: Any = _import(match["module"], roots)
     seen = match["module"]
     for name in match["attribute"].split("."):
@@ -131,6 +150,25 @@ def _resolve(reference: str, roots: Sequence[Path]) -> tuple[Any, str]:
         if name.endswith("_dataloader") and callable(getattr(holder, "setup", None)):
             value = functools.partial(_of_data_module, holder, name)
     return value, seen
+
+
+def _of_file(reference: str, roots: Sequence[Path]) -> str:
+    """FILE.py:ATTR as MODULE:ATTR; anything else as it is. The folder of a file outside of ``roots`` joins sys.path."""
+    name, colon, attribute = reference.rpartition(":")
+    if not colon or not name.endswith(".py"):
+        return reference
+    path = Path(name).absolute()
+    if not path.is_file():
+        near = did_you_mean(path.name, (other.name for other in path.parent.glob("*.py")))
+        raise BadTarget(f"there is no file {name}{near}")
+    inside = [root for root in roots if path.is_relative_to(root)]
+    home = max(inside, key=lambda root: len(root.parts), default=path.parent)
+    module = ".".join(path.relative_to(home).with_suffix("").parts)
+    if not REFERENCE.fullmatch(f"{module}:x"):  # a folder with a name that no package can have
+        home, module = path.parent, path.stem
+    if str(home) not in sys.path:
+        sys.path.insert(0, str(home))
+    return f"{module}:{attribute}"
 
 
 def _of_data_module(module: Any, name: str) -> Any:
@@ -175,7 +213,7 @@ def _missing(name: str, roots: Sequence[Path]) -> str:
     places = " and ".join(str(root) for root in roots)
     return (
         f"there is no module {name!r}: it was looked for in {places}, then on sys.path; "
-        "install the project, or add its folder to pytest's pythonpath setting"
+        "install the project, or put its folder on PYTHONPATH"
     )
 
 
@@ -276,7 +314,20 @@ def _told(error: BaseException) -> list[str]:
 
 
 def hide_our_frames(error: BaseException) -> None:
-    """Leave only frames of others in an exception that is passed on, also in what it tells of a worker."""
+    """Leave only frames of others in an exception that is passed on, and in those that it followed, also in what they
+    tell of a worker.
+    """
+    seen: set[int] = set()
+    chain: list[BaseException | None] = [error]
+    while chain:
+        each = chain.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            _hide_our_frames(each)
+            chain += [each.__cause__, each.__context__]
+
+
+def _hide_our_frames(error: BaseException) -> None:
     kept, frame = [], error.__traceback__
     while frame is not None:
         if not frame.tb_frame.f_code.co_filename.startswith(f"{_OURS}{os.sep}"):

@@ -42,7 +42,7 @@ FORBIDDEN = {
 # Our rooms from the ground up: each imports those below it and itself, also under TYPE_CHECKING.
 FLOORS = {
     "dl_lint": (
-        ("rewriting", "source"),
+        ("models", "rewriting", "source"),
         ("flow",),
         ("context",),
         ("pipeline",),
@@ -52,7 +52,7 @@ FLOORS = {
         ("rule",),
         ("edits",),
         ("rules",),
-        ("engine.cache", "engine.effects", "engine.processes", "engine.report", "engine.tracked"),
+        ("engine.cache", "engine.effects", "engine.report", "engine.tracked"),
         ("engine.ignored",),
         ("engine.catalogue",),
         ("engine.selection",),
@@ -75,7 +75,7 @@ FLOORS = {
         ("probe.loader",),
         ("probe.memory", "probe.resources", "probe.samples", "probe.timing"),
         ("probe.workers",),
-        ("probe.streams", "probe.tuning"),
+        ("probe.streams", "probe.training", "probe.tuning"),
         ("probe.device",),
         ("advice",),
         ("checks",),
@@ -84,6 +84,7 @@ FLOORS = {
         ("loaders", "locking"),
         ("baselines", "targets"),
         ("diagnosis",),
+        ("integrations",),
         ("bench",),
         ("outcome", "suite_watch"),
         ("collection", "fixtures"),
@@ -93,11 +94,14 @@ FLOORS = {
 }
 SPEAKERS = {
     "dl_lint.cli",
+    "pytest_dataloader.diagnosis.check",
     "pytest_dataloader.diagnosis.command",
     "pytest_dataloader.diagnosis.compare",
     "pytest_dataloader.diagnosis.analyze_trace",
     "pytest_dataloader.diagnosis.merge_trace",
+    "pytest_dataloader.diagnosis.output",
     "pytest_dataloader.diagnosis.report",
+    "pytest_dataloader.diagnosis.run",
     "pytest_dataloader.plugin",
 }
 SPEECH = {"print", "input", "exit", "quit", "sys.exit", "pytest.exit"}
@@ -118,7 +122,8 @@ PROTOCOLS = {
     "why_not": "checks: called by ``watch`` of their fixtures",
     "NEEDS_BENCH": "checks: read by the runner",
     "advice": "advice: what a check tells its user to change",
-    "main": "subcommands of ``python -m pytest_dataloader``",
+    "DataLoaderMonitor": "integrations: in the house style of each trainer",
+    "main": "subcommands of ``pytest-dataloader``",
     "NAME": "subcommands: the words that call one",
 }
 

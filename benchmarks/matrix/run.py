@@ -17,6 +17,7 @@ import sys
 import time
 import xml.etree.ElementTree as ET
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -171,6 +172,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", metavar="TORCH", help="releases of torch: 2.4 2.15, or oldest, newest")
     parser.add_argument("--write", action="store_true", help="renew the table in docs/compatibility.md")
     parser.add_argument("--folder", type=Path, default=ROOT / ".matrix", help="where environments are kept, 2 GB each")
+    parser.add_argument("--jobs", type=int, default=2, help="environments at a time (default: %(default)s)")
     given = parser.parse_args()
     ends = {"oldest": OLDEST, "newest": NEWEST}
     chosen = [
@@ -180,11 +182,16 @@ def main() -> int:
         or any(ends.get(name) == each or f"{each.torch}.".startswith(f"{name}.") for name in given.only)
     ]
     given.folder.mkdir(parents=True, exist_ok=True)
-    results = list[Result]()
-    for environment in chosen:
+
+    def row(environment: Environment) -> Result:
         began = time.monotonic()
-        results.append(run(environment, given.folder))
-        print(f"{results[-1].row()} {time.monotonic() - began:.0f} s", flush=True)
+        result = run(environment, given.folder)
+        print(f"{result.row()} {time.monotonic() - began:.0f} s", flush=True)
+        return result
+
+    # Each waits for half of its time: for downloads, then for workers.
+    with ThreadPoolExecutor(given.jobs) as pool:
+        results = list(pool.map(row, chosen))
     if given.write:
         write([read(each, given.folder) for each in ENVIRONMENTS])
     # What this machine cannot have is no fault; that none could be tried is one.

@@ -161,7 +161,6 @@ def _parser() -> argparse.ArgumentParser:
     tune("--stdin-filename", metavar="NAME", help="what the code on standard input is called")
     tune("--watch", action="store_true", help="lint again after every change, until Ctrl-C")
     tune("--no-cache", action="store_true", help="neither read nor write what earlier runs kept")
-    tune("--jobs", type=_jobs, default=_processors(), metavar="N", help="processes (default: CPUs)")
     return parser
 
 
@@ -176,16 +175,6 @@ def _help(prog: str) -> argparse.HelpFormatter:
 
 def _list(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a number of processes from 1 on, not {text!r}")
-    return int(text)
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _joined(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
@@ -237,7 +226,6 @@ def _lint(options: argparse.Namespace, rules: Mapping[str, Entry]) -> int:
         config=tuple(options.config),
         baseline=options.baseline,
         cache=not options.no_cache,
-        jobs=options.jobs,
     )
     session = Session(wishes, rules)
     if options.write_baseline:

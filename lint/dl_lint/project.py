@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.context import torch_version
-from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow import call_graph, enclosing, models
 from dl_lint.flow.hints import NO_HINTS, Hints
 from dl_lint.flow.imports import Content, Files, Read
 from dl_lint.flow.interpreter import classes, names
@@ -47,7 +47,7 @@ class Project(Program):
         a file's bytes where they may differ from those on disk, as in an editor or between two passes of fixes;
         ``around`` the files that are no code.
         """
-        found = Files(root, read, content, around)
+        found = Files(root, read, content, around, models.known(hints.models))
         return cls(found, found.add(files), hints)
 
     # --- values ------------------------------------------------------------------------

@@ -40,7 +40,6 @@ class Wishes(NamedTuple):
     """Files, of which there can be one, and lines of TOML that win over it."""
     baseline: str | None = None
     cache: bool = True
-    jobs: int = 1
 
 
 class Outcome(NamedTuple):
@@ -87,9 +86,9 @@ class Session:
         self._cache = Cache(users_folder() if wishes.cache else None, os.path.abspath(home.root or os.getcwd()))
         self._baseline = wishes.baseline or settings.baseline
         pedantic = wishes.pedantic or settings.pedantic
-        chosen = selection.chosen(rules.values(), settings.selectors, command, pedantic=pedantic)
+        chosen = selection.chosen(rules.values(), settings.selectors, command)
         advised = selection.advised(chosen, settings.selectors, command, pedantic=pedantic)
-        self._question = Question(chosen, rules, settings, home, wishes.jobs, advised)
+        self._question = Question(chosen, rules, settings, home, advised)
         found = files.find(paths, home, settings, self._cache, given)
         self._tree = question.read(found, given)
 

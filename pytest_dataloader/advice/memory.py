@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.memory.growth import Attribute
     from pytest_dataloader.probe.memory.kept_batches import KeptBatches
 
+_WORTH_TELLING = 32 << 20
+"""Bytes of batches made ahead from which somebody who looks for memory would want to know."""
 SOURCES = {
     "pagemap": "by /proc/PID/pagemap",
     "smaps_rollup": "by smaps_rollup, the totals of the reading process",
@@ -38,6 +40,9 @@ def describe_memory(seen: Memory) -> str:
         text = f"{kept}; {text}"
     if seen.sampler.is_worth_telling and (held := _sampler_memory(seen)) not in text:
         text += f"; {held}"
+    if seen.bytes_ahead >= _WORTH_TELLING:
+        ahead = f"{counted(seen.batches_ahead, 'batch')} of {size(seen.batch_bytes)} made ahead of the loop"
+        text += f"; {ahead} take {size(seen.bytes_ahead)} beside the workers' own memory"
     return "; ".join([text, *_notes(seen)])
 
 

@@ -27,7 +27,13 @@ def describe_draws(evidence: Randomness) -> str:
         differing = [name for name in evidence.drawn if name not in evidence.alike]
         told = [f"{' and '.join(differing)}: all draws differ"] if differing else []
         told += [f"{name}: draws alike {when}" for name, when in evidence.alike.items()]
+        if evidence.seeds_process:
+            told.append(
+                f"reading seeds {' and '.join(evidence.seeds_process)} of this process, from which training draws"
+            )
         return f"{'; '.join(told)} ({seen} {where}){part}"
+    if evidence.changed_by_reading:
+        return f"samples change because reading changes {evidence.changed_by_reading}: see order ({seen} {where}){part}"
     if evidence.varies:
         changing = "samples change when they are read again, by no generator that was found, and all differ"
         return f"{changing} ({seen} {where}){part}"
@@ -39,6 +45,14 @@ def advice(evidence: Randomness) -> tuple[Advice, ...]:
     return tuple(Advice(*_REMEDIES[fault.kind]) for fault in evidence.faults)
 
 
+def process_advice(evidence: Randomness) -> tuple[Advice, ...]:
+    """What to change where reading seeds the generators of the process that trains."""
+    own = (
+        "draw from a generator of the dataset's own (torch.Generator, random.Random): dropout draws from the global one"
+    )
+    return (Advice("DL407", own),) if evidence.seeds_process else ()
+
+
 _SAYS = {
     "frozen_generator": "gives the same numbers to all {}",
     "constant_seed": "seeds all {} alike",
@@ -47,8 +61,7 @@ _SAYS = {
     "reseeding_per_sample": "gives the same numbers to all {}",
     "seeded_alike_by_iteration": "is seeded alike in all {}, when the iteration begins",
     "shared_draws": "gives the same numbers to all {}: whether samples hold them, or are ordered by them, was not seen",
-    "same_content": "makes samples that change when they are read again, and change alike in all {}: by a generator "
-    "that was not found, or because reading changes what the dataset keeps",
+    "same_content": "makes samples that change when they are read again, and change alike in all {}",
     "same_seed_on_ranks": "seeds all {} alike",
     "same_draws_on_ranks": "gave the same numbers to all {}",
 }
@@ -65,7 +78,7 @@ _REMEDIES = {
     "shared_draws": ("", f"seed it from {_SEED}; {_DIVIDING}"),
     "same_content": (
         "DL402",
-        f"draw from a generator that is seeded in the worker from {_SEED}; arrays changed in place are found by memory",
+        f"draw from a generator that is seeded in the worker from {_SEED}",
     ),
     "same_seed_on_ranks": ("", _RANK),
     "same_draws_on_ranks": ("", _RANK),

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.resources.evidence import Shm
 
 _SHOWN = 2
+_MUCH_BYTES = 1_000_000
+"""Of a batch, from which it is told that no tensor shows them, where that is half of what it carries."""
 
 
 def describe_segments_left(evidence: Shm) -> str:
@@ -30,6 +32,18 @@ def describe_segments_left(evidence: Shm) -> str:
     return "; ".join(parts)
 
 
+def describe_views(evidence: Shm) -> str:
+    """How much of what a batch carries its tensors do not show; empty where that is little."""
+    if not _are_views(evidence):
+        return ""
+    shown = size(evidence.batch_bytes - evidence.unshown_bytes)
+    return f"; a batch carries {size(evidence.batch_bytes)}, of which its tensors show {shown}"
+
+
+def _are_views(evidence: Shm) -> bool:
+    return evidence.unshown_bytes >= max(_MUCH_BYTES, evidence.batch_bytes / 2)
+
+
 def _few(names: tuple[str, ...]) -> str:
     return f"{', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}"
 
@@ -41,6 +55,8 @@ def advice(evidence: Shm) -> tuple[Advice, ...]:
 
 def _advice(evidence: Shm) -> Iterator[Advice]:
     yield from about_leaks(evidence.leaks)
+    if _are_views(evidence):
+        yield Advice("", "hand over copies of views, tensor.clone(): a view carries its whole storage")
     if evidence.names:
         if evidence.left_early and any(name.startswith("torch_") for name in evidence.names):
             yield Advice(

@@ -107,6 +107,8 @@ def _evidence(
         seconds=round(seconds, 3),
         attribute_filled_at=filling_site(loader, culprit.finest) if culprit else "",
         accumulating_filled_at=filling_site(loader, found.accumulation.attribute, growing=True),
+        batches_ahead=workers * (getattr(loader, "prefetch_factor", None) or 0),
+        batch_bytes=found.crossing_bytes_per_batch,
         reference_cycles=found.cycles,
         sampler=sampler,
     )

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import order as sentences
 from pytest_dataloader.errors import EmptyEpoch
+from pytest_dataloader.probe.host.process_state import changes_since, process_state
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.samples.evidence import Order
+from pytest_dataloader.probe.samples.fields import fields_of, schema_faults
 from pytest_dataloader.probe.samples.provenance import TracedEpoch, traced
 from pytest_dataloader.probe.samples.reference import Reference, read_alone
 from pytest_dataloader.probe.samples.sequence import (
@@ -26,7 +28,9 @@ from pytest_dataloader.probe.samples.sequence import (
     iterable_faults,
     loader_facts,
     passes_in,
+    recurring_share,
 )
+from pytest_dataloader.probe.samples.side_effects import find_side_effect
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -53,7 +57,8 @@ def measure(loader: Any, *, setting: Setting) -> Order:
     seconds = math.inf if setting.whole_epoch else setting.budget(_SECONDS, share=1 / 3)
     most = sys.maxsize if setting.whole_epoch else _MOST
     iterable = torch_private.reads_by_iteration(loader)
-    with traced(loader, shallow=setting.quick) as run, sampling.epochs_told(loader) as tell:
+    before = process_state()
+    with traced(loader, fields=True, shallow=setting.quick) as run, sampling.epochs_told(loader) as tell:
         for number in range(_EPOCHS):
             setting.progress("tracing an epoch", number / _EPOCHS)
             tell(number)
@@ -68,9 +73,17 @@ def measure(loader: Any, *, setting: Setting) -> Order:
         indices = None if iterable else list(dict.fromkeys(flat(first.given.indices)))
         singly = iterable or torch_private.reads_batches(loader) or all(len(each) == 1 for each in first.given.indices)
         compares = loader.num_workers and singly
+        effect = find_side_effect(loader, indices, seconds=min(seconds, _SECONDS)) if indices and singly else None
         alone = read_alone(loader, indices, most=most, seconds=min(seconds, _ALONE_SECONDS)) if compares else None
     about = loader_facts(loader, given, given_all, run.borrowed.keeps_iterator, setting.ranks)
-    faults = tuple((iterable_faults if iterable else indexed_faults)((first, second), about, alone))
+    if iterable:
+        faults = tuple(iterable_faults((first, second), about, alone))
+    else:
+        faults = tuple(indexed_faults((first, second), about, alone, effect))
+    faults += tuple(schema_faults(first.entries, about.collate, about.dataset))
+    if changes := changes_since(before):
+        detail = f"changes for the loop that iterates it: {', '.join(changes)}"
+        faults = (*faults, OrderFault("process_changed", about.dataset, detail, first.batches))
     if not (first.batches or faults):
         raise EmptyEpoch
     return _evidence(loader, about, (first, second), alone, faults, time.monotonic() - started)
@@ -112,6 +125,11 @@ def _evidence(
         passes=1 if cut else passes_in(epochs[0], about),
         batches=epochs[0].batches,
         batches_told=about.batches,
+        recurring=recurring_share(epochs, about.batch_size) if iterable else 0.0,
+        fields=fields_of(epochs[0].entries),
+        last_batch=0 if iterable or not about.given_all else sampling.last_batch(loader, len(about.given)),
+        batch_size=about.batch_size,
+        shuffles=about.shuffles,
     )
 
 
@@ -128,4 +146,4 @@ def judge(evidence: Order) -> Verdict:
         return Verdict(outcome, sentences.describe_order_faults(evidence), sentences.advice(evidence))
     if not evidence.samples[0]:
         return Verdict("not_measured", "no sample came: the loader reads no dataset of its own", vacuous=True)
-    return Verdict("passed", sentences.describe_order(evidence))
+    return Verdict("passed", sentences.describe_order(evidence), sentences.field_advice(evidence))

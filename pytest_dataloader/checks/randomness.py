@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import randomness as sentences
 from pytest_dataloader.errors import EmptyEpoch, NotMeasured
+from pytest_dataloader.probe.host import child_process
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import repeated_reads
 from pytest_dataloader.probe.loader.sampling import epochs_told, shuffles
@@ -19,6 +20,7 @@ from pytest_dataloader.probe.samples.evidence import Randomness
 from pytest_dataloader.probe.samples.generators import idiom_stream
 from pytest_dataloader.probe.samples.provenance import traced
 from pytest_dataloader.probe.samples.rank_simulation import Simulation, rank_arguments
+from pytest_dataloader.probe.samples.side_effects import find_side_effect
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ _WORKERS = 2
 _EPOCHS = 2
 _INTERVENTION_SECONDS = 2.0
 """Budget of each of the five readings that tell what a stream draws for."""
+_EFFECT_SECONDS = 2.0
 _SECONDS = 4.0
 """Budget of an epoch; a dataset of 0.1 s a sample takes 1.6 s with two workers."""
 
@@ -74,9 +77,10 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
         draws = replace(draws, effects=intervention.effects(loader, common, seconds=seconds))
     setting.tell(json.dumps(draws.begun_from()))
     shuffled = shuffles(loader)
+    faults, changed_by_reading = _faults(loader, draws, shuffled=shuffled)
     ranks, of_ranks = _ranks(loader, setting) if draws.drawn else (1, ())
     return Randomness(
-        faults=draws.faults(shuffles=shuffled, functions=repeated_reads.functions(loader)) + of_ranks,
+        faults=faults + of_ranks,
         drawn=draws.drawn,
         alike={name: when for name in draws.drawn if (when := draws.alike(name, shuffles=shuffled))},
         varies=None if iterable else draws.varies,
@@ -88,7 +92,23 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
         persistent_workers=bool(loader.persistent_workers),
         partly=("slow samples: not all that were planned were read",) if cut else (),
         seconds=round(time.monotonic() - started, 3),
+        changed_by_reading=changed_by_reading,
+        seeds_process=() if workers else draws.reseeded_globals,
     )
+
+
+def _faults(loader: Any, draws: Draws, *, shuffled: bool) -> tuple[tuple[DrawFault, ...], str]:
+    """The faults of draws, and what reading changes where that alone makes samples change: not these are at fault."""
+    faults = draws.faults(shuffles=shuffled, functions=repeated_reads.functions(loader))
+    if not any(fault.kind == "same_content" for fault in faults):
+        return faults, ""
+    indices = child_process.ask(lambda: repeated_reads.read_indices(loader), _EFFECT_SECONDS)
+    effect = find_side_effect(loader, indices, seconds=_EFFECT_SECONDS) if indices else None
+    if effect is None:
+        return faults, ""
+    if effect.is_of_samples:
+        return (), effect.attribute
+    return tuple(replace(fault, detail=f"reading changes {effect.attribute}") for fault in faults), ""
 
 
 def merge_ranks(evidence: Randomness, told: Mapping[int, str], world_size: int) -> Randomness:
@@ -118,4 +138,4 @@ def judge(evidence: Randomness) -> Verdict:
         return Verdict("inconclusive", sentences.describe_draw_faults(evidence), sentences.advice(evidence)[:1])
     if not evidence.samples_read:
         return Verdict("not_measured", "no sample came: its own iteration reads none of its dataset", vacuous=True)
-    return Verdict("passed", sentences.describe_draws(evidence))
+    return Verdict("passed", sentences.describe_draws(evidence), sentences.process_advice(evidence))

@@ -68,6 +68,7 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Shm:
         predicted_segments=asked.need.segments,
         storages_per_batch=asked.shape.storages,
         batch_bytes=asked.shape.batch_bytes,
+        unshown_bytes=asked.payload.unshown_bytes,
         handed_over=seen.handed_over,
         open_after_epochs=tuple(map(leaks.segments_of, seen.main)),
         open_after_leaving=tuple(map(leaks.segments_of, seen.main_left_early)),
@@ -103,6 +104,7 @@ def judge(evidence: Shm, *, max_shm: Bytes | None = None) -> Verdict:
         return Verdict("failed", f"{sentences.describe_segments_left(evidence)}; {peak}", advice)
     if max_shm is not None and most > max_shm:
         return Verdict("inconclusive" if unseen else "failed", f"{peak}; allowed: {size(max_shm)}", advice)
+    nothing = f"nothing left behind{sentences.describe_views(evidence)}"
     told = f"batches name {counted(evidence.handed_over, 'segment')}, which whoever takes them must unlink"
     doubts = (told,) if evidence.handed_over else evidence.unclear
-    return without_fault(evidence, peak=peak, nothing="nothing left behind", doubts=doubts, advice=advice)
+    return without_fault(evidence, peak=peak, nothing=nothing, doubts=doubts, advice=advice)

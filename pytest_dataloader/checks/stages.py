@@ -25,6 +25,7 @@ from pytest_dataloader.probe.timing.sequential import (
 from pytest_dataloader.probe.timing.sequential import WAIT_SECONDS as _WAIT_SECONDS
 from pytest_dataloader.probe.timing.timeline import timeline
 from pytest_dataloader.probe.timing.training_step import step_at
+from pytest_dataloader.probe.tuning.changes import try_changes
 from pytest_dataloader.quantities import percent
 from pytest_dataloader.verdict import Verdict
 
@@ -67,7 +68,13 @@ def measure(
     if seen.hung_seconds or not seen.bottleneck:
         return seen
     setting.progress("reading single samples", 1.0)
-    return follow_up(loader, seen, doubtful, seconds=min(1.0, _FOLLOW_UP_SHARE * setting.seconds))
+    seen = follow_up(loader, seen, doubtful, seconds=min(1.0, _FOLLOW_UP_SHARE * setting.seconds))
+    if setting.quick:
+        return seen
+    tried = try_changes(
+        loader, seen, seconds=setting.seconds, came=lambda what: setting.progress(f"trying {what}", 1.0)
+    )
+    return replace(seen, tried=tried)
 
 
 def _run(

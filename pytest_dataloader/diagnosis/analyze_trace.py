@@ -1,28 +1,27 @@
-"""``python -m pytest_dataloader trace analyze``: what a device waits for, read off traces of ``torch.profiler``."""
+"""``pytest-dataloader trace analyze``: what a device waits for, read off traces of ``torch.profiler``."""
 
 from __future__ import annotations
 
-import argparse
-import os
-import shutil
 import statistics
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.padding import Padding
+
 from pytest_dataloader import checks
 from pytest_dataloader.advice import transfer as sentences
+from pytest_dataloader.diagnosis.arguments import CommandParser, file
 from pytest_dataloader.errors import BadLimit, BadTrace, NotMeasured
 from pytest_dataloader.printable import encodable, printable
 from pytest_dataloader.probe.device.evidence import Transfer
 from pytest_dataloader.probe.device.recording import record
 from pytest_dataloader.probe.device.utilization import utilization
-from pytest_dataloader.probe.host import disk
 from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.record import Record, figures, plain
-from pytest_dataloader.report import bars, terminal, writers
-from pytest_dataloader.report.line import painted
+from pytest_dataloader.report import terminal, writers
+from pytest_dataloader.report.console import show, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,25 +32,22 @@ if TYPE_CHECKING:
 NAME = "trace analyze"
 
 _KEPT, _MISSED, _NOT_READ = 0, 1, 2
-_EXAMPLES = """\
-examples:
-  python -m pytest_dataloader trace analyze trace.json.gz
-  python -m pytest_dataloader trace analyze rank*.json --max-gpu-idle 0.1
-  python -m pytest_dataloader trace analyze trace.json --step train_step --json device.json
-
-exit status: 0 where no limit is missed, 1 where one is, 2 where a trace could not be read or says nothing of a device
-"""
+_EXAMPLES = (
+    "trace analyze trace.json.gz",
+    "trace analyze rank*.json --max-gpu-idle 0.1",
+    "trace analyze trace.json --step train_step --json device.json",
+)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Analyze the traces that the arguments name; the status to exit with."""
     parser = _parser()
-    given = parser.parse_args(arguments)
+    given = parser.parse(arguments)
     limits = {"max_gpu_idle": given.max_gpu_idle, "max_input_wait": given.max_input_wait}
     try:
         read = checks.read_limits("transfer", limits)
     except BadLimit as error:
-        parser.error(printable(str(error)))
+        parser.error(str(error))
     records, uses, status = list[Record](), dict[Path, "DeviceUse"](), _KEPT
     for path in given.traces:
         try:
@@ -73,13 +69,12 @@ def main(arguments: Sequence[str]) -> int:
     return _MISSED if missed else _NOT_READ if unknown else status
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=f"python -m pytest_dataloader {NAME}",
-        description="Say what the device of a trace waits for: the loader, copies or the host; no device is needed.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def _parser() -> CommandParser:
+    parser = CommandParser(
+        NAME,
+        "Say what the device of a trace waits for: the loader, copies or the host; no device is needed.",
+        _EXAMPLES,
+        "0 where no limit is missed, 1 where one is, 2 where a trace could not be read or says nothing of a device",
     )
     parser.add_argument(
         "traces", nargs="+", type=Path, metavar="TRACE", help="what torch.profiler exported, also as .json.gz"
@@ -93,16 +88,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--max-input-wait", type=float, metavar="SHARE", help="of its steps, in which the host may wait for the loader"
     )
-    parser.add_argument("--html", type=_file, metavar="PATH", help="write the report as one page with charts")
-    parser.add_argument("--json", type=_file, metavar="PATH", help="write evidence and verdicts to this file")
+    parser.add_argument("--html", type=file, metavar="PATH", help="write the report as one page with charts")
+    parser.add_argument("--json", type=file, metavar="PATH", help="write evidence and verdicts to this file")
     return parser
-
-
-def _file(text: str) -> Path:
-    try:
-        return disk.destination(text, Path.cwd())
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(printable(str(error))) from None
 
 
 def _judged(path: Path, use: DeviceUse, limits: Mapping[str, Any]) -> Record:
@@ -122,14 +110,9 @@ def _judged(path: Path, use: DeviceUse, limits: Mapping[str, Any]) -> Record:
 
 
 def _show(records: Sequence[Record], uses: Mapping[Path, DeviceUse]) -> None:
-    watched = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if watched or "COLUMNS" in os.environ else None
-    colours = watched and not os.environ.get("NO_COLOR")
     for each, use in zip(records, uses.values(), strict=True):
-        for line in terminal.report_lines([each], 0, width, bars.ink_for(sys.stdout.encoding)):
-            print(encodable(painted(line, colours=colours), sys.stdout.encoding))
-        for text in sentences.details(use):
-            print(encodable(printable(f"            {text}"), sys.stdout.encoding))
+        show(terminal.summary([each], terminal.FULL), sys.stdout)
+        show(Padding(text("\n".join(sentences.details(use))), (0, 0, 0, 2)), sys.stdout)
     if len(uses) > 1:
         print(encodable(printable(_slowest(uses)), sys.stdout.encoding))
 

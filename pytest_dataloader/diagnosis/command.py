@@ -1,239 +1,103 @@
-"""``python -m pytest_dataloader MODULE:ATTR``: one loader diagnosed from any folder, with no configuration."""
+"""``pytest-dataloader COMMAND``, also ``python -m pytest_dataloader``: which subcommand the words call."""
 
 from __future__ import annotations
 
-import argparse
-import inspect
-import os
-import re
-import shutil
+import importlib
+import importlib.metadata
 import sys
 from pathlib import Path
-from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_dataloader import checks, limits, loaders, options, progress, targets
-from pytest_dataloader.diagnosis import analyze_trace, compare, merge_trace
-from pytest_dataloader.diagnosis.report import Report, examine_all
-from pytest_dataloader.diagnosis.runner import Subject
-from pytest_dataloader.environment import environment
-from pytest_dataloader.errors import BadLimit, BadTarget
-from pytest_dataloader.printable import encodable, printable
-from pytest_dataloader.probe.host import disk, interruption, sockets_folder
-from pytest_dataloader.record import Record
-from pytest_dataloader.report import bars, github, markdown, writers
-from pytest_dataloader.report.line import painted
+from pytest_dataloader.diagnosis.arguments import COMMAND
+from pytest_dataloader.printable import did_you_mean, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-_EXAMPLES = """\
-examples:
-  python -m pytest_dataloader train:make_loader --quick
-  python -m pytest_dataloader proj.data:loader --min-samples-per-second 2000 --max-worker-growth 32MB
-  python -m pytest_dataloader proj.data:make_loader --checks throughput,stages --step-ms 35 --max-stall 0.05
-  python -m pytest_dataloader train:make_loader --html page.html
-  python -m pytest_dataloader train:make_loader --checks stages --trace ours.json
-  python -m pytest_dataloader trace merge torch.json ours.json
-  python -m pytest_dataloader trace analyze torch.json
-  python -m pytest_dataloader compare old.json new.json
-
-exit status: 0 where no check failed, 1 where one did, 2 where nothing could be measured
-"""
-_PASSED, _FAILED, _NOT_RUN = 0, 1, 2
-_SUBCOMMANDS = {
-    compare.NAME: compare.main,
-    merge_trace.NAME: merge_trace.main,
-    "trace merge": merge_trace.main,
-    analyze_trace.NAME: analyze_trace.main,
+_COMMANDS = {
+    "check": ("check", "MODULE:ATTR", "measure one loader and hold it to limits"),
+    "run": ("run", "SCRIPT [ARGS...]", "run a training script and measure the loaders that it iterates"),
+    "tune": ("tune", "MODULE:ATTR", "find the settings that make a loader fastest here"),
+    "compare": ("compare", "OLD.json NEW.json", "set two runs side by side"),
+    "trace record": ("record_trace", "MODULE:ATTR", "write a loader's timeline, for ui.perfetto.dev"),
+    "trace merge": ("merge_trace", "TORCH.json OURS.json", "put it beside the events of torch.profiler"),
+    "trace analyze": ("analyze_trace", "TORCH.json...", "say what a GPU waits for, from a trace of torch.profiler"),
 }
+"""By the words that call it: module, arguments, purpose."""
+_OLDER = {"merge-trace": "trace merge"}
+_USAGE = f"usage: {COMMAND} COMMAND ..."
+_NO_COMMAND = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Diagnose what the arguments name and print the report; the status to exit with."""
+    """Run the subcommand that the arguments call; the status to exit with."""
     words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] in (["-h"], ["--help"]):
+        print(_help())
+        return 0
+    if words[:1] == ["--version"]:
+        print(f"{COMMAND} {importlib.metadata.version('pytest-dataloader')}")
+        return 0
     for count in (1, 2):
-        if (name := " ".join(words[:count])) in _SUBCOMMANDS:
-            return _SUBCOMMANDS[name](words[count:])
-    parser = _parser()
-    given = parser.parse_args(words)
-    put_back = interruption.raise_on_signals("SIGTERM ended the run")
-    remove_folder = sockets_folder.share_with_workers()
-    try:
-        return _diagnose(given, parser.prog)
-    finally:
-        remove_folder()
-        put_back()
+        called = " ".join(words[:count])
+        called = _OLDER.get(called, called)
+        if called in _COMMANDS:
+            return _main_of(called, words[count:])
+    if any(":" in word for word in words) or _is_dotted(words):
+        return _main_of("check", words)
+    print(printable(f"{COMMAND}: {_mistake(words)}\n{_USAGE}; {COMMAND} --help lists them"), file=sys.stderr)
+    return _NO_COMMAND
 
 
-def _diagnose(given: argparse.Namespace, prog: str) -> int:
-    asked = {name: value for name in _limits() if (value := getattr(given, name)) is not None}
-    roots = targets.import_roots(Path.cwd())
-    told, watched = list[Record](), progress.StandaloneLine(sys.stderr)
-    build: Any = None
-    stopped: KeyboardInterrupt | None = None
-    try:
-        with loaders.importable(roots):
-            loader, build = loaders.build(given.loader, roots)
-            subject = Subject(given.loader, given.loader, loader, build)
-            report = examine_all(
-                subject,
-                given.checks,
-                limits=asked,
-                seconds=given.seconds,
-                quick=given.quick,
-                whole_epoch=given.whole_epoch,
-                traced=given.trace is not None or given.html is not None,
-                progress=watched.show,
-                done=told.append,
-            )
-    except (BadTarget, BadLimit) as error:
-        print(f"{prog}: {error}", file=sys.stderr)
-        return _NOT_RUN
-    except KeyboardInterrupt as stop:
-        stopped, report = stop, Report(tuple(told), {})
-    with interruption.finishing():
-        watched.clear()
-        shown = _show(report, given)
-        _tell_github(report, given, build)
-    if stopped is None:
-        return shown or _status(report, strict=given.strict)
-    place = loaders.place_of_error(stopped)
-    print(printable(f"{prog}: interrupted{f' at {place}' if place else ''}"), file=sys.stderr)
-    return _NOT_RUN
+def run() -> None:
+    """The console script."""
+    sys.exit(main())
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m pytest_dataloader",
-        usage="%(prog)s MODULE:ATTR [options]",
-        description="Measure a DataLoader and hold it to limits.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def _main_of(name: str, words: Sequence[str]) -> int:
+    module = importlib.import_module(f"pytest_dataloader.diagnosis.{_COMMANDS[name][0]}")
+    return int(module.main(words))
+
+
+def _mistake(words: Sequence[str]) -> str:
+    if not words:
+        return "which command?"
+    first = words[0]
+    if first == "trace":
+        parts = [name.partition(" ")[2] for name in _COMMANDS if name.startswith("trace ")]
+        wrong = f"no 'trace {words[1]}'" if len(words) > 1 else "more to say after trace"
+        return f"there is {wrong}: expected {', '.join(parts)}{did_you_mean(words[1], parts) if len(words) > 1 else ''}"
+    if first.startswith("-"):
+        return f"expected a command or MODULE:ATTR before {first}"
+    if first.endswith(".py") and Path(first).is_file():
+        return f"there is no command {first!r}; did you mean run {first}?"
+    names = [name.partition(" ")[0] for name in _COMMANDS]
+    close = did_you_mean(first, names)
+    return f"there is no command {first!r}: expected MODULE:ATTR, or one of {', '.join(dict.fromkeys(names))}{close}"
+
+
+def _is_dotted(words: Sequence[str]) -> bool:
+    """Whether the first word is ``module.attr``, which ``check`` says more of."""
+    return bool(words) and "." in words[0] and not words[0].startswith("-") and not words[0].endswith(".py")
+
+
+def _help() -> str:
+    width = max(len(f"{name} {words}") for name, (_, words, _) in _COMMANDS.items())
+    listed = [f"  {f'{name} {words}':<{width}}  {told}" for name, (_, words, told) in _COMMANDS.items()]
+    return "\n".join(
+        [
+            _USAGE,
+            "",
+            "Find out why a PyTorch DataLoader is slow, grows, or repeats itself.",
+            "",
+            "commands:",
+            *listed,
+            "",
+            "examples:",
+            f"  {COMMAND} run train.py --epochs 1",
+            f"  {COMMAND} check train:make_loader --quick",
+            f"  {COMMAND} trace analyze torch.json",
+            "",
+            f"{COMMAND} COMMAND --help explains one; MODULE:ATTR alone is checked; --version",
+        ]
     )
-    parser.add_argument(
-        "loader",
-        metavar="MODULE:ATTR",
-        help="a DataLoader or another iterable of batches, or a callable that returns one",
-    )
-    parser.add_argument(
-        "--checks",
-        type=lambda text: re.split(r"[,\s]+", text.strip(", ")),
-        metavar="NAMES",
-        help=f"only these, such as memory,order; all are {', '.join(checks.NAMES)}",
-    )
-    parser.add_argument("--quick", action="store_true", help="every check in its shortest useful form, under 10 s")
-    parser.add_argument(
-        "--whole-epoch", action="store_true", help="workers and order read an epoch to its end, however long it takes"
-    )
-    parser.add_argument(
-        "--seconds", type=_seconds, metavar="N", help="measuring budget of a check (5; with --quick 0.5)"
-    )
-    parser.add_argument("--strict", action="store_true", help="what is inconclusive, or was not seen, fails too")
-    parser.add_argument("--json", type=_file, metavar="PATH", help="write evidence and verdicts to this file")
-    parser.add_argument("--html", type=_page, metavar="PATH", help="write the report as one page with charts")
-    parser.add_argument(
-        "--trace", type=_file, metavar="PATH", help="write the timeline of stages to this file, for ui.perfetto.dev"
-    )
-    parser.add_argument(
-        "--markdown", type=_file, metavar="PATH", help="write a summary for a CI job to this file, as Markdown"
-    )
-    group = parser.add_argument_group("limits")
-    for name, holders in _limits().items():
-        flag = f"--{name.replace('_', '-')}"
-        group.add_argument(flag, type=_value, metavar="LIMIT", help=f"held by {', '.join(holders)}")
-    return parser
-
-
-def _limits() -> dict[str, list[str]]:
-    """Every limit, with the checks that hold it."""
-    found: dict[str, list[str]] = {}
-    for check in checks.NAMES:
-        for name in checks.limits_of(check):
-            found.setdefault(name, []).append(check)
-    return found
-
-
-def _seconds(text: str) -> float:
-    try:
-        return float(limits.READERS["Seconds"](float(text)))
-    except (BadLimit, ValueError):
-        raise argparse.ArgumentTypeError(f"expected a number of seconds above 0, got {text!r}") from None
-
-
-def _file(text: str) -> Path:
-    try:
-        return disk.destination(text, Path.cwd())
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(printable(str(error))) from None
-
-
-def _page(text: str) -> Path:
-    try:
-        return options.page_file(text, "", Path.cwd())
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(printable(str(error))) from None
-
-
-def _value(text: str) -> object:
-    """A limit as it would stand in pyproject.toml: a number, a list with commas, or text."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text.split(",") if "," in text else text
-
-
-def _show(report: Report, given: argparse.Namespace) -> int:
-    """Print the summary and write the files asked for; 0, or the status of one that cannot be written."""
-    watched = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if watched or "COLUMNS" in os.environ else None
-    colours = watched and not os.environ.get("NO_COLOR")
-    for line in report.lines(width, bars.ink_for(sys.stdout.encoding)):
-        print(encodable(painted(line, colours=colours), sys.stdout.encoding))
-    status = _PASSED
-    asked: dict[writers.Format, Path | None] = {
-        "json": given.json,
-        "html": given.html,
-        "trace": given.trace,
-        "markdown": given.markdown,
-    }
-    for form, path in asked.items():
-        if path is not None and (wrong := writers.write_report(form, path, report.records)):
-            print(printable(f"--{form}: {wrong}"), file=sys.stderr)
-            status = _NOT_RUN
-    return status
-
-
-def _tell_github(report: Report, given: argparse.Namespace, build: Any) -> None:
-    """Annotations on the function that made the loader, and the summary of the job, where there is one."""
-    if github.is_asked(os.environ):
-        place = _place_of(build)
-        for command in github.commands([(record, place) for record in report.records], strict=given.strict):
-            print(encodable(command, sys.stdout.encoding))
-    measured = any(record.verdict != "not_measured" for record in report.records)
-    if measured and not github.is_summary(given.markdown, os.environ):
-        wrong = github.try_summary(
-            os.environ, lambda room: markdown.report_document(report.records, environment(), room)
-        )
-        if wrong:
-            print(printable(wrong), file=sys.stderr)
-
-
-def _place_of(build: Any) -> github.AnnotationLocation:
-    """Where a function is written; nowhere for what has no code of its own."""
-    try:
-        code = inspect.unwrap(build).__code__
-    except Exception:  # whatever a callable of the user's makes of being asked
-        return github.AnnotationLocation()
-    if not isinstance(code, CodeType):
-        return github.AnnotationLocation()
-    return github.location_of(Path(code.co_filename), code.co_firstlineno, os.environ)
-
-
-def _status(report: Report, *, strict: bool) -> int:
-    missed = any(record.fails(strict=strict) for record in report.records)
-    return _FAILED if missed else _PASSED if report.passed else _NOT_RUN

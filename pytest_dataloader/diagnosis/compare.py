@@ -1,25 +1,30 @@
-"""``python -m pytest_dataloader compare``: two runs of ``--dataloader-json`` side by side."""
+"""``pytest-dataloader compare``: two runs of ``--dataloader-json`` side by side."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.diagnosis import documents
+from pytest_dataloader.diagnosis.arguments import CommandParser
 from pytest_dataloader.errors import BadReport
 from pytest_dataloader.printable import encodable, printable
 from pytest_dataloader.probe.host import disk
 from pytest_dataloader.report import comparison, github
-from pytest_dataloader.report.line import painted
+from pytest_dataloader.report.console import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME = "compare"
+_EXAMPLES = (
+    "compare old.json new.json",
+    "compare main.json branch.json --markdown",
+    "compare main.json.gz branch.json --markdown summary.md",
+)
 
 _NOT_WORSE, _WORSE, _NOT_COMPARED = 0, 1, 2
 _MOST_BYTES = 100_000_000
@@ -30,7 +35,7 @@ _STANDARD_OUTPUT = "-"
 def main(arguments: Sequence[str]) -> int:
     """Compare the two files that the arguments name; the status to exit with."""
     parser = _parser()
-    given = parser.parse_args(arguments)
+    given = parser.parse(arguments)
     try:
         old, new = (_read(path) for path in (given.old, given.new))
         found = comparison.compare_runs(old, new, (str(given.old), str(given.new)))
@@ -40,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     if given.markdown == _STANDARD_OUTPUT:
         _say(comparison.comparison_document(found))
     else:
-        _show(found)
+        show(comparison.comparison_tables(found), sys.stdout)
     if isinstance(given.markdown, Path):
         try:
             github.write_markdown(given.markdown, os.environ, lambda room: comparison.comparison_document(found, room))
@@ -52,13 +57,12 @@ def main(arguments: Sequence[str]) -> int:
     return _WORSE if found.worse else _NOT_WORSE
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=f"python -m pytest_dataloader {NAME}",
-        description="Set two runs side by side: what changed in verdicts and in figures.",
-        epilog="exit status: 0 where nothing got worse, 1 where a check that passed fails now, "
-        "2 where they could not be compared",
-        allow_abbrev=False,
+def _parser() -> CommandParser:
+    parser = CommandParser(
+        NAME,
+        "Set two runs side by side: what changed in verdicts and in figures.",
+        _EXAMPLES,
+        "0 where nothing got worse, 1 where a check that passed fails now, 2 where they could not be compared",
     )
     parser.add_argument("old", type=Path, metavar="OLD.json", help="what --json or --dataloader-json wrote")
     parser.add_argument("new", type=Path, metavar="NEW.json", help="the same of a later run")
@@ -88,13 +92,6 @@ def _read(path: Path) -> comparison.ReportedRun:
         return comparison.read_run(document)
     except BadReport as error:
         raise BadReport(f"{path}: {error}") from None
-
-
-def _show(found: comparison.RunComparison) -> None:
-    watched = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if watched or "COLUMNS" in os.environ else None
-    for line in comparison.comparison_lines(found, width):
-        _say(painted(line, colours=watched and not os.environ.get("NO_COLOR")) + "\n")
 
 
 def _say(text: str) -> None:

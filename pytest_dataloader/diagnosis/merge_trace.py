@@ -1,14 +1,14 @@
-"""``python -m pytest_dataloader merge-trace``: a trace of ``torch.profiler`` and one of ours as one."""
+"""``pytest-dataloader trace merge``: a trace of ``torch.profiler`` and one of ours as one."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.diagnosis import documents
+from pytest_dataloader.diagnosis.arguments import CommandParser
 from pytest_dataloader.errors import BadTrace
 from pytest_dataloader.printable import printable
 from pytest_dataloader.report import files, merging
@@ -16,7 +16,12 @@ from pytest_dataloader.report import files, merging
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NAME = "merge-trace"
+NAME = "trace merge"
+_EXAMPLES = (
+    "trace merge torch.json ours.json",
+    "trace merge torch.json.gz ours.json -o both.json",
+    "trace merge rank0.json ours.json -o both.json.gz",
+)
 
 _MERGED, _NOT_MERGED = 0, 2
 _MOST_BYTES = 1_000_000_000
@@ -26,7 +31,7 @@ _MOST_BYTES = 1_000_000_000
 def main(arguments: Sequence[str]) -> int:
     """Merge the two files that the arguments name; the status to exit with."""
     parser = _parser()
-    given = parser.parse_args(arguments)
+    given = parser.parse(arguments)
     try:
         documents = [read_trace(given.torch), read_trace(given.ours)]
         merged = merging.merge(*documents)
@@ -44,12 +49,12 @@ def main(arguments: Sequence[str]) -> int:
     return _MERGED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=f"python -m pytest_dataloader {NAME}",
-        description="Put a loader's timeline into a trace of torch.profiler of the same run, for ui.perfetto.dev.",
-        epilog="exit status: 0 where a file was written, 2 where none was",
-        allow_abbrev=False,
+def _parser() -> CommandParser:
+    parser = CommandParser(
+        NAME,
+        "Put a loader's timeline into a trace of torch.profiler of the same run, for ui.perfetto.dev.",
+        _EXAMPLES,
+        "0 where a file was written, 2 where none was",
     )
     parser.add_argument("torch", type=Path, metavar="TORCH.json", help="what torch.profiler exported, also as .json.gz")
     parser.add_argument("ours", type=Path, metavar="OURS.json", help="what --trace or --dataloader-trace wrote")

@@ -61,7 +61,7 @@ def test_a_run_killed_at_any_moment_leaves_whole_files_and_the_next_one_mends_th
         (project.root / names[0]).chmod(0o640)
         for record in cache_folder.rglob("*.json"):
             record.unlink()
-        if not killed_at(moment, *options, "--jobs", "1"):
+        if not killed_at(moment, *options):
             break
         assert {project.read(name) for name in names} <= {faulty, mended}
         ran = project.lint("--fix")

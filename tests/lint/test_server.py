@@ -172,7 +172,7 @@ def test_what_cannot_be_parsed_and_what_cannot_be_meant_is_said(project: Project
     async def play(editor: Editor) -> None:
         uri = editor.open(project.root / "data.py", faulty + "def (:\n")
         [found] = await editor.diagnostics(uri, 1)
-        assert (found.range.start.line, found.message[:27]) == (5, "not checked: syntax error a")
+        assert (found.range.start.line, found.message[:27]) == (5, "not checked: syntax error f")
         project.write({"pyproject.toml": "[tool.dl-lint]\nslect = []\n"})
         editor.change(uri, 2, faulty)
         await editor.until(lambda: bool(editor.shown))

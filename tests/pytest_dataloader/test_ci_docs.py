@@ -38,9 +38,9 @@ def run(project: Project, preloaded: Server, command: str) -> int:
     program, *arguments = shlex.split(command)
     if program == "pytest":
         return int(project.pytester.runpytest_subprocess(*WITHOUT, *SHORT, *arguments).ret)
-    assert (program, *arguments[:2]) == ("python", "-m", "pytest_dataloader")
+    assert program == "pytest-dataloader"
     only = () if "compare" in arguments else ("--checks=fds",)
-    return preloaded.run(*arguments, *only, folder=project.path).returncode
+    return preloaded.run("-m", "pytest_dataloader", *arguments, *only, folder=project.path).returncode
 
 
 def test_the_job_measures_and_compares_with_what_it_kept(
@@ -48,7 +48,7 @@ def test_the_job_measures_and_compares_with_what_it_kept(
 ) -> None:
     job: dict[str, Any] = yaml.safe_load(block("yaml"))["jobs"]["loaders"]
     commands = [step["run"] for step in job["steps"] if "run" in step]
-    assert [command.split()[0] for command in commands] == ["pip", "pytest", "python", "cp"]
+    assert [command.split()[0] for command in commands] == ["pip", "pytest", "pytest-dataloader", "cp"]
     _, measure, compare, keep = commands
     summary = declared.path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))

@@ -41,9 +41,10 @@ READ: dict[str, list[tuple[object, object]]] = {
     **{kind: [(value, value) for value in NUMBERS] for kind in ("Rate", "Milliseconds", "Seconds")},
     "Share": [(0, 0.0), (0.0, 0.0), (0.25, 0.25), (1, 1.0)],
     "Bytes": [
-        (0, 0), (33_554_432, 33_554_432), (2.0, 2), ("0", 0), ("12", 12), (" 1.5 GiB ", 1_610_612_736),
-        ("1.25MB", 1_250_000), ("0.5B", 0), *((f"3{unit}", 3 * size) for unit, size in UNITS.items()),
-        *((f"3 {unit}", 3 * size) for unit, size in UNITS.items()),
+        (0, 0), (33_554_432, 33_554_432), (64_000.0, 64_000), ("0", 0), ("64000", 64_000), (" 1.5 GiB ", 1_610_612_736),
+        ("1.25MB", 1_250_000), ("0.5B", 0), ("12B", 12), ("0.5 kB", 500),
+        *((f"70000{unit}", 70_000 * size) for unit, size in UNITS.items()),
+        *((f"70000 {unit}", 70_000 * size) for unit, size in UNITS.items()),
     ],
     "Count": [(1, 1), (10**9, 10**9)],
     "StartMethods": [
@@ -59,7 +60,7 @@ REFUSED: dict[str, list[object]] = {
     "Bytes": [
         True, False, None, [1], math.nan, math.inf, -math.inf, HUGE, -HUGE, -1, 1.5, -0.5,
         "", " ", "MB", "-1MB", "+1MB", "1.MB", ".5MB", "1,5MB", "1e3", "1 PB", "1MiBB", "1Mi", "1 M B", "a lot",
-        "1B 2B", "9" * 309, f"{'9' * 308}TB",
+        "1B 2B", "9" * 309, f"{'9' * 308}TB", 1, 32, 63_999, 2.0, "32", "63999 ",
     ],
     "Count": [*NO_NUMBERS[:-2], -HUGE, 0, -1, 1.0, 2.5],
     "StartMethods": [
@@ -95,11 +96,22 @@ def test_numbers_are_read_as_floats() -> None:
 
 @pytest.mark.parametrize(("unit", "size"), UNITS.items())
 def test_units_of_bytes_are_powers_of_ten_or_of_two(unit: str, size: int) -> None:
-    assert parse_bytes(f"2.5{unit}") == int(2.5 * size)
+    assert parse_bytes(f"99999.5{unit}") == int(99_999.5 * size)
 
 
 def test_units_of_bytes_are_all_tested() -> None:
     assert {unit.upper() for unit in UNITS} == set(limits._UNITS)
+
+
+def test_a_bare_number_is_asked_for_the_unit_that_was_meant() -> None:
+    with pytest.raises(BadLimit, match=r'^expected a size with its unit, such as "32MB" or "32B", got 32$'):
+        parse_bytes(32)
+
+
+def test_every_limit_has_a_description_and_its_kind_a_name_on_the_command_line() -> None:
+    known = {name for check in (*checks.NAMES, *checks.ASKED) for name in checks.limits_of(check)}
+    assert known - {"tolerance"} == set(limits.DESCRIPTIONS)
+    assert set(limits.METAVARS) == set(READERS.values())
 
 
 def test_every_limit_of_every_check_has_a_reader() -> None:

@@ -37,6 +37,6 @@ def test_the_commands_write_pages_with_the_charts_of_the_table(project: Project,
     assert re.findall(r"<figcaption><b>(.*?)</b>", told) == re.findall(r"^\| ([A-Z][a-z ]+?) \|", TEXT, re.MULTILINE)
     assert page.stat().st_size / 1e6 == pytest.approx(float(re.findall(r"is ([\d.]+) MB for one", TEXT)[0]), abs=0.1)
     page.unlink()
-    done = preloaded.run(*command[1:], "--quick", folder=project.path)
+    done = preloaded.run("-m", "pytest_dataloader", *command[1:], "--quick", folder=project.path)
     assert done.returncode == 0, done.stderr
     assert page.exists()

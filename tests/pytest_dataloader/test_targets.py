@@ -87,7 +87,7 @@ def test_checks_and_skip_narrow_a_target(tmp_path: Path, keys: str, expected: tu
         (f"{TRAIN}{LOADER}checks = ['memry']", "*[\"memry\"]: there is no check 'memry'; did you mean memory?"),
         (f"{TRAIN}{LOADER}skip = ['x']", "*there is no check 'x'; the checks are workers, fds, shm*"),
         (f"{TRAIN}{LOADER}checks = 3", "*checks = 3: expected a list of names*"),
-        (f"{TRAIN}{LOADER}checks = ['order']\nmax_shm = 3", f"{AT_TRAIN} max_shm = 3: no check holds it, as shm*"),
+        (f"{TRAIN}{LOADER}checks = ['order']\nmax_shm = 300000", f"{AT_TRAIN} max_shm = 300000: no check holds it*"),
         (f"{TRAIN}{LOADER}skip = ['fds']\nmax_fd_use = 0.5", "* = 0.5: no check holds it, as fds is not selected"),
         (f"{TRAIN}{LOADER}max_stall = 0.1", f"{AT_TRAIN}: max_stall needs step_ms, the time of one training step*"),
         (f"{TRAIN}{LOADER}max_worker_growth = [32]", '*: expected a size such as "32MB" or a whole number*32]'),

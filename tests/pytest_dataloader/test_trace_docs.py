@@ -60,18 +60,17 @@ def test_the_script_and_the_commands_run(project: Project, preloaded: Server) ->
         [line.removeprefix("$ ").split() for line in each.splitlines()] for each in blocks("console")
     )
     for program, *arguments in merging:
-        assert program == "python"
-        run(*arguments)
+        run(*{"python": (), "pytest-dataloader": ("-m", "pytest_dataloader")}[program], *arguments)
     assert names(project.path / "merged.json") == told
     assert set(re.findall(r"`([a-z]+)`", TEXT.partition("## What it shows")[2].partition("A slice tells")[0])) == {
         *told,
         "pin",
     }
 
-    (python, *command), (pytest_, *options) = measuring
-    assert (python, pytest_) == ("python", "pytest")
+    (ours, *command), (pytest_, *options) = measuring
+    assert (ours, pytest_) == ("pytest-dataloader", "pytest")
     project.path.joinpath("ours.json").unlink()
-    run(*command, "--quick")
+    run("-m", "pytest_dataloader", *command, "--quick")
     assert names(project.path / "ours.json") == told
     project.declare(train='loader = "train:make_loader"\nchecks = ["stages"]')
     project.path.joinpath("ours.json").unlink()
@@ -83,7 +82,7 @@ def test_what_the_device_waits_for_is_told_as_shown(project: Project) -> None:
     (command, told) = blocks("console")[2].split("\n", 1)
     shutil.copy(RECORDED / "pageable-blocking-direct-0_workers.json.gz", project.path / "torch.json.gz")
     done = subprocess.run(
-        [sys.executable, *command.removeprefix("$ python ").split()],
+        [sys.executable, "-m", "pytest_dataloader", *command.removeprefix("$ pytest-dataloader ").split()],
         cwd=project.path,
         env={name: value for name, value in os.environ.items() if name != "COLUMNS"},
         capture_output=True,

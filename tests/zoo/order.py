@@ -225,6 +225,109 @@ class FixedOrder(Sampler[int]):
                 yield from (index for start in range(4) for index in range(start, SIZE, 4))
 
 
+class Scaled(Rows):
+    """Halves what it has stored, at each reading, ``how`` people do it; or a copy of it."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.how = how
+        self.grids = torch.arange(float(SIZE * 4)).reshape(SIZE, 4)
+        self.targets = [{"grid": grid.clone(), "label": at} for at, grid in enumerate(self.grids)]
+        self.kept: dict[int, Any] = {}
+
+    def __getitem__(self, index: int) -> Any:
+        target = self.targets[index]
+        match self.how:
+            case "row":
+                return self.grids[index].div_(2).flip(0)
+            case "record":
+                target["grid"] /= 2
+                return target["grid"].double()
+            case "key":
+                target["grid"] = target["grid"] / 2
+                return target["grid"]
+            case "position":
+                self.targets[index] = {**target, "grid": target["grid"] / 2}
+                return self.targets[index]["grid"]
+            case "cache":
+                grid = self.kept.setdefault(index, self.grids[index].clone())
+                grid /= 2
+                return grid
+        return target["grid"] / 2
+
+
+class Counting(Scaled):
+    """Counts its readings, keeps what it has read, and moves samples by a generator of its own."""
+
+    def __init__(self) -> None:
+        super().__init__("copy")
+        self.rng = random.Random(0)
+        self.readings = torch.zeros(SIZE)
+        self.all_readings = 0
+
+    def __getitem__(self, index: int) -> Any:
+        self.readings[index] += 1
+        self.all_readings += 1
+        self.kept[index] = self.grids[index] + self.rng.random()
+        return self.kept[index]
+
+
+class InTurn(Rows):
+    """Gives another view of a row at each reading."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turns = torch.zeros(SIZE, dtype=torch.int64)
+
+    def __getitem__(self, index: int) -> Any:
+        self.turns[index] += 1
+        return self.rows[index] * 1000 + self.turns[index]
+
+
+class Named(Rows):
+    """Rows with names, in the order of a set or sorted, or numbered as classes."""
+
+    def __init__(self, *, ordered: bool, classes: bool = False) -> None:
+        super().__init__()
+        names = {f"{number:03}.jpg" for number in range(SIZE)}
+        self.names = sorted(names) if ordered or classes else list(names)
+        self.known = names
+        if classes:
+            self.number_of = {name: number for number, name in enumerate(sorted(names) if ordered else names)}
+
+    def __getitem__(self, index: int) -> Any:
+        return len(self.names[index]) + self.rows[index]
+
+
+class Reshuffling(Rows):
+    """Shuffles itself when its first row is asked for: in whichever worker that is; ``once``: never."""
+
+    def __init__(self, *, once: bool = False) -> None:
+        super().__init__()
+        self.order = list(range(SIZE))
+        self.once = once
+
+    def __getitem__(self, index: int) -> Any:
+        if index == 0 and not self.once:
+            random.shuffle(self.order)
+        return self.rows[self.order[index]]
+
+
+class Resampled(IterableDataset[Any]):
+    """Draws the samples of an epoch with replacement: ``divided`` by the workers, or all of them in each."""
+
+    def __init__(self, *, divided: bool) -> None:
+        self.divided = divided
+
+    def __len__(self) -> int:
+        return SIZE
+
+    def __iter__(self) -> Iterator[int]:
+        worker = get_worker_info()
+        workers = worker.num_workers if worker and self.divided else 1
+        return (random.randrange(SIZE) for _ in range(SIZE // workers))
+
+
 class Lying(IterableDataset[Any]):
     """A stream of SIZE samples, shared among workers, that says it has ``length``."""
 
@@ -507,11 +610,43 @@ FAULTS = {
     "rows lost between workers": Case(make(lambda: Halves(3)), "lost", "Halves", ""),
     "rows doubled between workers": Case(make(lambda: Halves(-3)), "duplicated", "Halves", ""),
     "longer than it says": Case(make(lambda: Lying(40)), "wrong_length", "Lying", ""),
+    "changed in place, a record": Case(
+        make(lambda: Scaled("record"), shuffle=True), "changed_in_place", "dataset.targets[*]['grid']", ""
+    ),
+    "changed in place, rows": Case(make(lambda: Scaled("row")), "changed_in_place", "dataset.grids", ""),
+    "changed in place, a key": Case(make(lambda: Scaled("key")), "changed_in_place", "dataset.targets[*]['grid']", ""),
+    "changed in place, a position": Case(
+        make(lambda: Scaled("position")), "changed_in_place", "dataset.targets[*]", ""
+    ),
+    "changed in place, a cache": Case(
+        make(lambda: Scaled("cache"), shuffle=True), "changed_in_place", "dataset.kept[*]", ""
+    ),
+    "changed in place, behind a Subset": Case(
+        make(lambda: Subset(Scaled("row"), range(SIZE - 1, 8, -1))), "changed_in_place", "dataset.dataset.grids", ""
+    ),
+    "changed in place, without workers": Case(
+        make(lambda: Scaled("record"), num_workers=0), "changed_in_place", "dataset.targets[*]['grid']", ""
+    ),
+    "classes numbered in the order of a set": Case(
+        make(lambda: Named(ordered=False, classes=True)), "hash_order_divided", "dataset.number_of", ""
+    ),
+    "names in the order of a set, divided by ranks": Case(
+        make(lambda: Named(ordered=False), sampler=DistributedSampler(Rows(), num_replicas=1, rank=0)),
+        "hash_order_divided", "dataset.names", "",
+    ),
+    "shuffles itself": Case(make(Reshuffling), "shuffles_itself", "Reshuffling", ""),
+    "an epoch's length in each worker": Case(
+        make(lambda: Resampled(divided=False)), "length_per_worker", "Resampled", ""
+    ),
     "shorter than it says": Case(make(lambda: Lying(400), num_workers=0), "wrong_length", "Lying", ""),
     "fewer shards than workers": Case(make(lambda: Stream(shards=2), num_workers=4), "starved", "Stream", ""),
 }  # fmt: skip
 
 UNSURE = {
+    "names in the order of a set": Case(
+        make(lambda: Named(ordered=False), shuffle=True), "hash_order", "dataset.names", ""
+    ),
+    "a view in turn": Case(make(InTurn, shuffle=True), "follows_readings", "dataset.turns", ""),
     "a sampler that misses a row": Case(make(Rows, sampler=Skipping()), "uneven_sampler", "Skipping", ""),
     "a seeded order": Case(make(Rows, sampler=FixedOrder()), "same_order", "FixedOrder", ""),
     "an order drawn once": Case(make(Rows, sampler=FixedOrder("drawn once")), "same_order", "FixedOrder", ""),
@@ -589,6 +724,12 @@ CLEAN = {
     "an order of its own that goes on": Case(make(Rows, sampler=FixedOrder("goes on"))),
     "an order in turn": Case(make(Rows, sampler=FixedOrder("in turn"))),
     "an order written down": Case(make(Rows, sampler=random.Random(3).sample(range(SIZE), SIZE))),
+    "names that are sorted": Case(make(lambda: Named(ordered=True), shuffle=True)),
+    "classes that are sorted": Case(make(lambda: Named(ordered=True, classes=True), shuffle=True)),
+    "an order of its own that stays": Case(make(lambda: Reshuffling(once=True))),
+    "a copy is changed": Case(make(lambda: Scaled("copy"), shuffle=True)),
+    "readings are counted": Case(make(Counting, shuffle=True)),
+    "resampled, an epoch divided by the workers": Case(make(lambda: Resampled(divided=True))),
     "a length that batches and workers round": Case(make(lambda: Lying(SIZE + 13))),
     "few samples for many workers": Case(make(lambda: Rows(3), num_workers=4)),
 }  # fmt: skip

@@ -7,6 +7,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import names
 from dl_lint.flow.values import Module
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from dl_lint.flow.values import Value
 
 
+@feature("scripts and modules")
 def is_imported(program: Program, file: FileIndex) -> bool:
     """Whether another linted file imports ``file``, or something from it: a module rather than a script."""
     parts = PurePosixPath(file.path).with_suffix("").parts

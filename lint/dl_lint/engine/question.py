@@ -32,13 +32,12 @@ class Tree(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked of a tree. ``jobs`` is the number of processes that may work on it, and changes no answer."""
+    """What is asked of a tree."""
 
     rules: tuple[Entry, ...]
     known: Mapping[str, Entry]
     config: Config
     home: Home
-    jobs: int = 1
     advised: frozenset[Entry] = frozenset()
     """The rules whose findings are wanted also where they are no more than advice."""
 

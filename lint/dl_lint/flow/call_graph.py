@@ -11,8 +11,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import aliases, enclosing, scopes
-from dl_lint.flow.interpreter import arguments, classes, objects
-from dl_lint.flow.libraries import HYDRA, composes
+from dl_lint.flow.features import NOTHING_MORE, feature
+from dl_lint.flow.interpreter import arguments, classes, configurations, objects
 from dl_lint.flow.outcomes import truth_of
 from dl_lint.flow.program import operation
 from dl_lint.flow.scopes import Scope
@@ -148,6 +148,7 @@ def _candidates(program: Program, scope: Scope) -> list[ast.Call]:
     return [call for name in dict.fromkeys((*names, *SPAWNERS)) for call in program.modules.calls.get(name, ())]
 
 
+@feature("aliases of functions", {})
 def _aliases(program: Program) -> dict[str, dict[str, None]]:
     """The other names that imports and assignments give to a name."""
     return program.read_off("aliases", lambda: _find_aliases(program))
@@ -277,13 +278,14 @@ def bind(program: Program, parameter: Parameter) -> Value:
     return _uncalled(program, parameter)
 
 
+@feature("parameters that decorators pass", None)
 def _configured(program: Program, parameter: Parameter) -> Value | None:
     """The configuration that the decorator ``@hydra.main`` passes to a function that is called without."""
     node = parameter.scope.node
     is_first = parameter.scope.params[0] is parameter.param
     for decorator in node.decorator_list if isinstance(node, FunctionDefinition) and is_first else ():
-        if isinstance(decorator, ast.Call) and program.symbolic(decorator.func) == External(HYDRA):
-            return Made(HYDRA, decorator)
+        if isinstance(decorator, ast.Call) and program.symbolic(decorator.func) == External(configurations.HYDRA):
+            return Made(configurations.HYDRA, decorator)
     return None
 
 
@@ -315,6 +317,7 @@ def _uncalled(program: Program, parameter: Parameter) -> Value:
     return Option(program.symbolic(param.default), "parameter", param.node)
 
 
+@feature("parameters that decorators pass", None)
 def _click_option(program: Program, parameter: Parameter) -> Value | None:
     return dict(_click_options(program, parameter.scope)).get(parameter.param.name)
 
@@ -528,7 +531,7 @@ def _entries(program: Program, value: Value, depth: int = DEEPEST_COMPOSITION) -
                 yield from _entries(program, program.value(module), depth - 1)
             case Tensor(source=Made() as moved) if depth:  # ``DataParallel(net).cuda()``
                 yield from _entries(program, moved, depth - 1)
-            case Made(name=name) if depth and composes(name):
+            case Made(name=name) if depth and program.models.has(name, "Composes"):
                 for part in composed(program, one):
                     yield from _entries(program, part, depth - 1)
             case _:
@@ -541,6 +544,7 @@ def _is_module(program: Program, cls: Class) -> bool:
     return not defined and "torch.nn.Module" in classes.external_bases(program, cls)
 
 
+@feature("composed transforms", NOTHING_MORE)
 def composed(program: Program, made: Made) -> Iterator[Value]:
     """What ``Compose([…])`` calls, one after the other."""
     for argument in made.call.args:
@@ -560,6 +564,7 @@ def functions_entered(program: Program, value: Value) -> Iterator[Scope]:
     yield from (scope for scope, _ in _entries(program, value))
 
 
+@feature("items and properties as calls", NOTHING_MORE)
 def _items(program: Program, scope: Scope, owner: str) -> Iterator[Entry]:
     """``self.reader[key]`` runs the reader's ``__getitem__``."""
     for load in scope.loads.get(owner, ()):
@@ -572,6 +577,7 @@ def _items(program: Program, scope: Scope, owner: str) -> Iterator[Entry]:
                     yield found.function.scope, one.cls
 
 
+@feature("items and properties as calls", NOTHING_MORE)
 def _properties(program: Program, scope: Scope, owner: str, cls: Class) -> Iterator[Scope]:
     for load in scope.loads.get(owner, ()):
         above = program.parents.get(load)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.source.syntax import (
     Assignment,
     Comprehension,
@@ -198,6 +199,7 @@ def conditionals(program: Program, node: ast.AST) -> Iterator[tuple[ast.expr, bo
         child = above
 
 
+@feature("early returns as guards", NOTHING_MORE)
 def jumps(program: Program, block: Block, node: ast.AST, kind: str) -> Iterator[tuple[ast.expr, bool]]:
     """The tests of earlier ``if`` statements in ``block`` of which one arm jumps over ``node``."""
     order = program.sites[node].order

@@ -6,7 +6,8 @@ import ast
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import call_graph, enclosing, reaching, scopes
+from dl_lint.flow import enclosing, scopes
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import objects
 from dl_lint.flow.outcomes import decide, truth, truth_of
 from dl_lint.flow.program import operation
@@ -20,15 +21,13 @@ from dl_lint.flow.values import (
     Parameter,
     Value,
     alternatives,
-    literal,
 )
-from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dl_lint.flow.program import Program
-    from dl_lint.flow.values import Frame, Frames, Loader
+    from dl_lint.flow.values import Frames, Loader
 
 
 def is_conditional(
@@ -51,6 +50,7 @@ def is_conditional(
     return any(truth(program, test) is not outcome for test, outcome in enclosing.conditionals(program, node))
 
 
+@feature("code under a constant test")
 def is_switched_off(program: Program, node: ast.AST) -> bool:
     """Whether a test keeps a node of its function from ever being run: ``if False:``."""
     return any(truth(program, test) is (not outcome) for test, outcome in enclosing.tests_around(program, node))
@@ -61,6 +61,7 @@ _PLAIN = frozenset({"staticmethod", "classmethod"})
 
 
 @operation("is_excluded")
+@feature("loaders that the arguments of a caller exclude")
 def is_excluded(program: Program, loader: Loader) -> bool:
     """Whether a call on the way to ``loader`` passes what keeps it from being made: ``if split == "train":``.
 
@@ -126,49 +127,7 @@ def _compared(left: Value | None, op: ast.cmpop, right: Value) -> bool | None:
     return decide(op, left, right) if isinstance(right, Const) else None
 
 
-def is_never_for(program: Program, node: ast.AST | None, frames: Frames) -> bool:
-    """Whether a test around ``node``, of a parameter of its function, fails for the caller in ``frames``."""
-    if node is None:
-        return False
-    function = enclosing.function_of(program, node)
-    frame = next((one for one in frames if one.scope is function), None)
-    return frame is not None and any(
-        _holds(program, test, frame) is (not outcome) for test, outcome in enclosing.tests_around(program, node)
-    )
-
-
-def _holds(program: Program, test: ast.expr, frame: Frame) -> bool | None:
-    """The outcome of a test where a function is entered by one call; None if that is not known."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=inner):
-            held = _holds(program, inner, frame)
-            return None if held is None else not held
-        case ast.Compare(
-            ops=(ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as op,),
-            left=left,
-            comparators=(ast.Constant(value=None),),
-        ):
-            found = {one == NONE for one in _given(program, left, frame)}
-            return found.pop() is isinstance(op, ast.Is | ast.Eq) if len(found) == 1 else None
-        case ast.Compare(ops=(ast.Eq() | ast.NotEq() as op,), left=left, comparators=(ast.Constant() as wanted,)):
-            same = {one == literal(wanted) for one in _given(program, left, frame)}
-            return same.pop() is isinstance(op, ast.Eq) if len(same) == 1 else None
-        case ast.Name():
-            known = {truth_of(one) for one in _given(program, test, frame)}
-            return known.pop() if len(known) == 1 else None
-        case _:
-            return None
-
-
-def _given(program: Program, name: ast.expr, frame: Frame) -> tuple[Value, ...]:
-    """What a parameter can be; nothing where that is not known."""
-    found = program.symbolic(name)
-    if not isinstance(found, Parameter) or found.scope is not frame.scope:
-        return ()
-    given = alternatives(program.resolve(call_graph.passed_for(program, frame, found)))
-    return given if all(isinstance(one, Const) for one in given) else ()
-
-
+@feature("attributes that a constructor stores under a condition", True)
 def is_taken(program: Program, instance: Instance, node: ast.AST) -> bool:
     """Whether making ``instance`` comes to ``node``, which stands in a constructor or in what that calls.
 
@@ -252,30 +211,3 @@ def _rests_on_parameter(symbolic: Value) -> bool:
 def _defaults_to_none(parameter: Parameter) -> bool:
     default = parameter.param.default
     return isinstance(default, ast.Constant) and default.value is None
-
-
-def is_settled_otherwise(program: Program, node: ast.AST) -> bool:
-    """Whether a place in a method depends on an attribute of self that all callers of the method, constructors as a
-    rule, have just set to a constant which leaves the place out: ``self.cut = True`` before ``self.load()``."""
-    method = enclosing.function_of(program, node)
-    for test, outcome in enclosing.tests_around(program, node) if method.receiver is not None else ():
-        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            test, outcome = test.operand, not outcome
-        owner, _, attribute = (dotted(test) or "").partition(".")
-        if attribute and owner == method.receiver:
-            set_to = {_set_before(program, frame.call, attribute) for frame in call_graph.callers(program, method)}
-            if set_to == {not outcome}:
-                return True
-    return False
-
-
-def _set_before(program: Program, call: ast.Call, attribute: str) -> bool | None:
-    """The truth of the constant that ``self.attribute`` of the object whose method is called is set to before; None
-    where it is not."""
-    owner = dotted(call.func.value) if isinstance(call.func, ast.Attribute) else None
-    site = program.site(call)
-    found = reaching.reaching(site.scope, f"{owner}.{attribute}", site).bindings if owner else ()
-    values = {
-        one.value.value if isinstance(one.value, ast.Constant) and one.kind == "assign" else None for one in found
-    }
-    return bool(next(iter(values))) if len(values) == 1 and values.isdisjoint({None}) else None

@@ -18,6 +18,8 @@ class Hints(NamedTuple):
     """How workers are started where the code does not say."""
     target_torch: tuple[int, int] | None = None
     """The oldest torch that the project runs with."""
+    models: tuple[tuple[str, str], ...] = ()
+    """The project's stubs of libraries: module and text."""
 
     @property
     def spawns(self) -> bool:

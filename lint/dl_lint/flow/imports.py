@@ -10,9 +10,8 @@ from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import search_paths
+from dl_lint.flow import models, search_paths
 from dl_lint.flow.index import index_file
-from dl_lint.flow.libraries import ALWAYS_EXTERNAL, canonical
 from dl_lint.flow.values import External, Module, Package, Value
 from dl_lint.source import disk
 from dl_lint.source.byte_filter import is_opaque
@@ -25,6 +24,7 @@ from dl_lint.source.text import SourceError
 if TYPE_CHECKING:
     import ast
 
+    from dl_lint.flow.models import Models
     from dl_lint.flow.scopes import FileIndex, Parents, Sites, Store
 
 
@@ -33,6 +33,21 @@ Read = Callable[[str], Syntax | None]
 Content = Callable[[str], bytes | None]
 """The bytes of a file as linted, by absolute path; None for a file that is not, whose bytes are those on disk."""
 
+ALWAYS_EXTERNAL = frozenset(
+    {
+        "torch",
+        "torchvision",
+        "torchaudio",
+        "numpy",
+        "pandas",
+        "accelerate",
+        "lightning",
+        "pytorch_lightning",
+        "transformers",
+    }
+)
+"""Never taken for a folder of the project, whatever folders it has."""
+
 FARTHEST = 8
 """Folders above a file in which its imports are looked for."""
 
@@ -40,7 +55,15 @@ FARTHEST = 8
 class Files:
     """The indexed files, by normalised absolute path."""
 
-    def __init__(self, root: str, read: Read, content: Content = lambda _: None, around: Around | None = None) -> None:
+    def __init__(
+        self,
+        root: str,
+        read: Read,
+        content: Content = lambda _: None,
+        around: Around | None = None,
+        known: Models | None = None,
+    ) -> None:
+        self.models = known or models.library()
         self.root = os.path.abspath(root)
         self.read = read
         self.content = content
@@ -151,12 +174,12 @@ class Files:
     def absolute(self, file: FileIndex, module: str, wanted: str = "") -> Value:
         """What ``import module`` in ``file`` finds; for ``from module import wanted``, if it is worth reading."""
         first = module.partition(".")[0]
-        if first not in ALWAYS_EXTERNAL and first not in sys.stdlib_module_names:
+        if first not in ALWAYS_EXTERNAL | self.models.own and first not in sys.stdlib_module_names:
             for folder in self._search_path(file):
                 found = self._below(folder, module.split("."), module, wanted)
                 if found is not None:
                     return found
-        return External(canonical(module))
+        return External(self.models.canonical(module))
 
     def relative(self, file: FileIndex, level: int, module: str, wanted: str = "") -> Value | None:
         """What ``from ..module import wanted`` in ``file`` finds, if it is worth reading."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.flow.libraries import ACCELERATORS
+from dl_lint.flow.placement import ACCELERATORS
 from dl_lint.flow.values import (
     NONE,
     Bound,

@@ -9,6 +9,9 @@ from dl_lint.flow.values import Batch, Tensor
 if TYPE_CHECKING:
     import ast
 
+ACCELERATORS = frozenset({"cuda", "xpu", "npu", "hpu", "mlu", "musa", "privateuseone"})
+"""Device types that copies go to asynchronously from pinned memory. mps is not one: it shares memory with the host."""
+
 _ON_HOST = frozenset({"batch", "pinned", "pageable", "cpu", "host"})
 
 

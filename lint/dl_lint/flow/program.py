@@ -127,6 +127,7 @@ class Program:
         """The linted files; ``modules`` also has those that are only imported."""
         self.modules = modules
         self.hints = hints
+        self.models = modules.models
         self.sites = modules.sites
         self.parents = modules.parents
         self.solver = Solver()

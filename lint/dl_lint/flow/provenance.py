@@ -77,27 +77,27 @@ class Origin:
         return self.reason in OPEN
 
 
-def is_known(value: Value) -> bool:
+def is_known(program: Program, value: Value) -> bool:
     """Whether something is known of a value in every way that leads to it."""
     found = alternatives(value)
-    return bool(found) and not any(map(_is_lost, found))
+    return bool(found) and not any(_is_lost(program, one) for one in found)
 
 
-def _is_lost(value: Value) -> bool:
+def _is_lost(program: Program, value: Value) -> bool:
     match value:
         case Unknown():
             return True
         case Option():
-            return any(map(_is_lost, alternatives(value.default)))
+            return any(_is_lost(program, one) for one in alternatives(value.default))
         case Derived():
-            return _is_setting(value)
+            return _is_setting(program, value)
         case _:
             return value == ABSENT
 
 
 def origin(program: Program, expr: ast.AST | None) -> Origin | None:
     """The origin of what is not known of an expression; None where all of it is known."""
-    if not isinstance(expr, ast.expr) or is_known(program.value(expr)):
+    if not isinstance(expr, ast.expr) or is_known(program, program.value(expr)):
         return None
     return _Search(program).of(expr)
 
@@ -116,7 +116,11 @@ class _Search:
         return self._of(expr) or Origin("computed", quoted(expr), expr)
 
     def _of(self, expr: ast.expr) -> Origin | None:
-        asked = [one for one in alternatives(self._program.value(expr)) if isinstance(one, Option) and _is_lost(one)]
+        asked = [
+            one
+            for one in alternatives(self._program.value(expr))
+            if isinstance(one, Option) and _is_lost(self._program, one)
+        ]
         if asked:
             return Origin("left to the user", f"the {asked[0].source} gives no default", asked[0].node)
         match expr:
@@ -142,7 +146,7 @@ class _Search:
     def _first(self, *parts: ast.expr | None) -> Origin | None:
         """The origin of the first part that is not known."""
         for part in parts:
-            if part is not None and not is_known(self._program.value(part)):
+            if part is not None and not is_known(self._program, self._program.value(part)):
                 found = self.of(part)
                 if found is not None:
                     return found
@@ -163,7 +167,7 @@ class _Search:
             case "param", ast.arg() as node:
                 return self._parameter(node, binding.site.scope)
             case (("import" | "from"), ast.ImportFrom() | ast.Import()):
-                if is_known(names.bound_value(self._program, binding)):
+                if is_known(self._program, names.bound_value(self._program, binding)):
                     return None
                 named = f"{getattr(binding.node, 'module', None) or ''}.{binding.name}".lstrip(".")
                 return Origin("an import that is not found", f"`{named}`", binding.node)
@@ -179,7 +183,7 @@ class _Search:
             return Origin("left to the caller", f"nothing here calls `{scope.name}`", node)
         param = next(one for one in scope.params if one.node is node)
         for frame in frames:
-            if is_known(self._program.resolve(arguments.bound(self._program, frame, param))):
+            if is_known(self._program, self._program.resolve(arguments.bound(self._program, frame, param))):
                 continue
             given = arguments.passed(self._program, frame, param.name).node
             passed = given.value if isinstance(given, ast.keyword | ast.Starred) else given
@@ -198,7 +202,7 @@ class _Search:
             match one:
                 case Function(scope=scope):
                     return self._returned(scope)
-                case _ if _is_lost(one):
+                case _ if _is_lost(self._program, one):
                     return self._callee(expr.func)
                 case _:
                     continue
@@ -227,7 +231,7 @@ class _Search:
                     return Origin("a setting without a known origin", f"no option `{expr.attr}` is declared", expr)
                 case Module():
                     return Origin("a name that nothing binds", quoted(expr), expr)
-                case _ if _is_setting(one):
+                case _ if _is_setting(self._program, one):
                     return self._setting(one, expr)
                 case Derived():
                     return Origin("what a library returns", quoted(expr), expr)
@@ -266,9 +270,9 @@ class _Search:
     def _item(self, expr: ast.Subscript) -> Origin | None:
         base = self._program.value(expr.value)
         for one in alternatives(base):
-            if _is_setting(one):
+            if _is_setting(self._program, one):
                 return self._setting(one, expr)
-        if not is_known(base):
+        if not is_known(self._program, base):
             return self.of(expr.value)
         kinds = tuple(one for one in alternatives(base) if isinstance(one, Table | Collection))
         return Origin("an item of a container" if kinds else "what a library returns", quoted(expr), expr)
@@ -284,8 +288,8 @@ def _root(value: Value) -> Value:
     return value
 
 
-def _is_setting(value: Value) -> bool:
-    return configurations.is_configuration(_root(value)) or (
+def _is_setting(program: Program, value: Value) -> bool:
+    return configurations.is_configuration(program, _root(value)) or (
         isinstance(value, Table) and isinstance(value.node, ast.Call)
     )
 

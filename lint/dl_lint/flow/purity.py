@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph
-from dl_lint.flow.interpreter.tensor_memory import VIEWS
+from dl_lint.flow.interpreter import tensor_memory
 from dl_lint.flow.values import UNKNOWN, External, alternatives
 from dl_lint.source.syntax import dotted, walk
 
@@ -15,19 +15,12 @@ if TYPE_CHECKING:
     from dl_lint.flow.scopes import Scope
 
 
-ON_DEVICE = frozenset({"zeros", "ones", "full", "arange", "linspace", "eye"})
-"""Functions of torch that can build their result on the device, from nothing that is on the host."""
+BUILT = ("View", "Fresh", "New", "Cast", "Read", "Metadata", "Array")
+"""What is worked out from what is given alone."""
 
-FUNCTIONS: dict[str, frozenset[str]] = {
-    "torch": ON_DEVICE | {"tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "LongTensor"},
-    "numpy": ON_DEVICE | {"array", "asarray", "sqrt", "log", "exp"},
-    "math": frozenset({"sqrt", "log", "exp", "floor", "ceil", "pow"}),
-    "builtins": frozenset(
-        {"float", "int", "bool", "str", "len", "list", "tuple", "dict", "set", "range", "min", "max", "sum", "sorted",
-         "round", "abs"}
-    ),
-}  # fmt: skip
-METHODS = VIEWS | {"float", "double", "half", "long", "int", "bool", "repeat", "to", "mul", "div", "clone", "astype"}
+_COLLECTED = frozenset({"list", "tuple", "dict", "set", "range", "array"})
+_METHODS = frozenset({"to", "astype", "get", "pop"})
+"""Methods that do the same, of arrays and dicts too."""
 
 
 def is_pure(program: Program, expr: ast.AST) -> bool:
@@ -38,14 +31,24 @@ def is_pure(program: Program, expr: ast.AST) -> bool:
 def _is_pure_call(program: Program, call: ast.Call) -> bool:
     found = alternatives(program.value(call.func))
     if found and all(isinstance(one, External) for one in found):
-        return all(isinstance(one, External) and builds(one.name) for one in found)
-    return isinstance(call.func, ast.Attribute) and call.func.attr in METHODS
+        return all(isinstance(one, External) and builds(program, one.name) for one in found)
+    return isinstance(call.func, ast.Attribute) and is_pure_method(program, call.func.attr)
 
 
-def builds(name: str) -> bool:
+def is_pure_method(program: Program, name: str) -> bool:
+    """Whether a method of a tensor or an array, by its name, gives the same of the same."""
+    model = program.models.get(f"torch.Tensor.{name}")
+    return name in _METHODS or (model.has(*BUILT) and not model.has("Draws"))
+
+
+def builds(program: Program, name: str) -> bool:
     """Whether a function, by its qualified name, gives a new value that is worked out from its arguments alone."""
     package, _, last = name.rpartition(".")
-    return last in FUNCTIONS.get(package, ())
+    if package == "builtins" and last in _COLLECTED:
+        return True
+    model = program.models.get(name)
+    is_legacy = package == "torch" and last in tensor_memory.LEGACY
+    return is_legacy or (model.has(*BUILT) and not model.has("Draws") and last != "print")
 
 
 def only_reads(program: Program, call: ast.Call) -> bool:

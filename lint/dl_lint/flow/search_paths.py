@@ -6,6 +6,7 @@ import ast
 import os
 from typing import TYPE_CHECKING
 
+from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.source.syntax import called, dotted
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _SAME = frozenset({"abspath", "realpath", "normpath", "resolve", "absolute", "as
 """Functions and methods that give the same folder."""
 
 
+@feature("folders added to sys.path", NOTHING_MORE)
 def added(file: FileIndex, key: str, root: str) -> Iterator[str]:
     """The folders that a file at the absolute path ``key`` adds at module level, itself or by a function of its own.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import enclosing
+from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.values import (
     Bound,
@@ -118,6 +119,7 @@ def _is_of_sample(indices: records.Indices, function: Scope, change: Change) -> 
     return not loops
 
 
+@feature("caches that are bounded")
 def _is_bounded(program: Program, change: Change, holder: ast.expr) -> bool:
     """Whether a test of its length limits a container to a few: ``if len(self.cache) < 100:``."""
     for test, outcome in enclosing.tests_around(program, change.node):
@@ -152,6 +154,7 @@ def _is_read(program: Program, cls: Class, attribute: str) -> bool:
     return False
 
 
+@feature("caches of samples that cannot be read")
 def _fetches_another(function: Scope, node: ast.AST, program: Program) -> bool:
     """Whether the block goes on to ``return self[…]``: what is kept are the few samples that could not be read."""
     stmt = enclosing.statement_of(program, node)
@@ -212,6 +215,7 @@ def _stores(program: Program, holder: ast.expr) -> Iterator[ast.expr]:
                         yield kept.binding.value
 
 
+@feature("caches that are bounded")
 def _emptied(program: Program, name: str, function: Scope, cls: Class) -> bool:
     """Whether entries are dropped, or the container made anew, while samples are fetched."""
     attribute = name.partition(".")[2]
@@ -233,6 +237,7 @@ def _is_constant(program: Program, key: ast.expr) -> bool:
     return all(isinstance(one, Const) for one in alternatives(program.value(key)))
 
 
+@feature("caches of a worker's own handles")
 def _is_own(program: Program, value: ast.expr | None) -> bool:
     """Whether what is stored belongs to the worker: an open file or what is read through one, ``File(path)["rows"]``, a
     random number generator, a transform, an object of a class; but not what calling such a tool has given."""
@@ -258,6 +263,7 @@ def _origin(program: Program, owner: Class, name: str) -> ast.AST | None:
 # --- stores into entries -------------------------------------------------------------------
 
 
+@feature("caches in entries", NOTHING_MORE)
 def _in_entries(indices: records.Indices, scope: Scope, function: Scope, own: str, cls: Class) -> Iterator[Growth]:
     """``self.rows[index]["image"] = …``, also by way of ``row = self.rows[index]``: the row keeps the image."""
     program = indices.program
@@ -319,6 +325,7 @@ def _holds_entries(value: Value) -> bool:
 # --- functions that remember ---------------------------------------------------------------
 
 
+@feature("memoised methods", NOTHING_MORE)
 def _memoised(program: Program, function: Scope) -> Iterator[Growth]:
     if isinstance(function.node, FunctionDefinition) and len(function.params) > 1:
         for decorator in function.node.decorator_list:
@@ -326,6 +333,7 @@ def _memoised(program: Program, function: Scope) -> Iterator[Growth]:
                 yield Growth(decorator, f"the cache of `{function.name}`", memo=True)
 
 
+@feature("memoised methods", NOTHING_MORE)
 def _memoised_on_self(program: Program, cls: Class) -> Iterator[Growth]:
     """``self.read = lru_cache(None)(self._read)``."""
     read = {one.attribute for one in datasets.reads(program, cls)}
@@ -352,6 +360,7 @@ _DEEPEST = 2
 """Calls that what is handed over is followed into."""
 
 
+@feature("caches filled by a callee", NOTHING_MORE)
 def filled(program: Program, scope: Scope, owner: str) -> Iterator[ast.Subscript]:
     """``decode(…, meta=self.meta[index])``, where the function fills what it is handed."""
     for call in scope.calls:

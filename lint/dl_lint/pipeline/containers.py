@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import enclosing
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes, functions
 from dl_lint.flow.interpreter.expressions import FEW_ITEMS
-from dl_lint.flow.libraries import JSON, LISTING, READING, TABLES, TEXT_ARRAYS
 from dl_lint.flow.values import (
     UNKNOWN,
     Collection,
@@ -62,6 +62,7 @@ _ARRAYS = ("numpy.", "torch.", "torchaudio.load", "h5py.", "zarr.", "scipy.", "p
 """Libraries whose functions return arrays or images, of which each is one object."""
 
 
+@feature("containers as large as the data", True)
 def is_large(program: Program, value: Value, depth: int = DEEPEST) -> bool:
     """Whether something has as many elements as the data has files, lines or samples."""
     return depth > 0 and any(_is_large(program, one, depth) for one in alternatives(value))
@@ -112,7 +113,7 @@ def _is_large_collection(program: Program, value: Collection, depth: int) -> boo
 
 
 def _is_large_result(program: Program, name: str, call: ast.Call, depth: int) -> bool:
-    if _reads_many(name) or name in TABLES | TEXT_ARRAYS:
+    if _reads_many(program, name) or program.models.has(name, "Table", "TextArray"):
         return True
     if name in _NUMBERING:
         return length(program, call) > FEW_ITEMS or any(_counts(program, arg, depth) for arg in call.args)
@@ -135,9 +136,9 @@ def length(program: Program, expr: ast.expr) -> int:
     return len(range(*ends)) if ends and len(ends) == len(values) <= 3 and 0 not in ends[2:] else 0
 
 
-def _reads_many(name: str) -> bool:
+def _reads_many(program: Program, name: str) -> bool:
     """Whether a function lists or parses files; ``listdir`` does so in whatever library."""
-    return name in READING or name.rpartition(".")[2] in LISTING
+    return program.models.has(name, "Lists", "Parses") or program.models.is_method(name.rpartition(".")[2], "Lists")
 
 
 def _counts(program: Program, expr: ast.expr, depth: int) -> bool:
@@ -169,7 +170,7 @@ def _is_of_database(value: Value) -> bool:
 
 def _is_large_part(program: Program, value: Derived, depth: int) -> bool:
     if value.step == "attr":
-        if value.key in LISTING or value.key == "open":
+        if value.key == "open" or program.models.is_method(str(value.key), "Lists"):
             return True
         if value.key in _TEXT:
             return False  # one string, however long
@@ -185,6 +186,7 @@ def _source_of_text(value: Value) -> Value:
     return value
 
 
+@feature("containers that grow with the data")
 def grows_with_data(program: Program, change: ast.AST, depth: int = DEEPEST) -> bool:
     """Whether a container is added to once for each of many things, or many things at a time."""
     added = change.args if isinstance(change, ast.Call) else [change.value] if isinstance(change, ast.AugAssign) else []
@@ -209,6 +211,7 @@ def _is_unpickled(value: Value) -> bool:
     return any(isinstance(one, Made) and one.name in _PICKLES for one in alternatives(value))
 
 
+@feature("arrays")
 def is_array(value: Value) -> bool:
     """Whether something is a tensor or an array: one object, however many samples it holds."""
     found = alternatives(value)
@@ -243,10 +246,10 @@ def _holds(program: Program, value: Value) -> bool:
             source = loaders.passed(program, value.call, "object", "object").value
             return all(one in _OBJECT for one in alternatives(dtype)) and is_large(program, source)
         case Made():
-            listed = _reads_many(value.name) and value.name != "builtins.open"
+            listed = _reads_many(program, value.name) and value.name != "builtins.open"
             return (listed or value.name in _PASSING) and is_large(program, value)
         case Derived():
-            return not is_array(value) and is_large(program, value) and not _is_handle(value)
+            return not is_array(value) and is_large(program, value) and not _is_handle(program, value)
         case _:
             return False
 
@@ -307,16 +310,17 @@ def _is_number(value: Value) -> bool:
     )
 
 
-def _is_handle(value: Derived) -> bool:
+@feature("open files as containers")
+def _is_handle(program: Program, value: Derived) -> bool:
     """Whether this is a part of an open file or of an object of another library, rather than of plain containers."""
     base: Value = value
     steps = []
     while isinstance(base, Derived):
         steps.append(base.key)
         base = base.base
-    plain = {"tolist", "split", "keys", "values", "items", "strip", "rstrip", "read", *LISTING}
-    is_parsed = isinstance(base, Made) and base.name.partition(".")[0] in JSON
-    is_column = isinstance(base, Made) and base.name in TABLES and "tolist" not in steps
+    plain = {"tolist", "split", "keys", "values", "items", "strip", "rstrip", "read", *program.models.methods("Lists")}
+    is_parsed = isinstance(base, Made) and program.models.has(base.name, "Parses")
+    is_column = isinstance(base, Made) and program.models.has(base.name, "Table") and "tolist" not in steps
     return is_column or (not is_parsed and not any(step in plain for step in steps))
 
 
@@ -324,13 +328,14 @@ _COLUMNS = frozenset({"values", "to_numpy", "iloc", "loc", "array"})
 """Attributes and methods of a table that give its cells as they are."""
 
 
-def is_table(value: Value) -> bool:
+@feature("tables of pandas")
+def is_table(program: Program, value: Value) -> bool:
     """Whether something is a pandas table read from a file, or some of its columns or rows."""
     found = alternatives(value)
-    return bool(found) and all(_is_table(one) for one in found)
+    return bool(found) and all(_is_table(program, one) for one in found)
 
 
-def _is_table(value: Value) -> bool:
+def _is_table(program: Program, value: Value) -> bool:
     while isinstance(value, Derived) and (value.step != "attr" or value.key in _COLUMNS):
         value = value.base
-    return isinstance(value, Made) and value.name in TABLES
+    return isinstance(value, Made) and program.models.has(value.name, "Table")

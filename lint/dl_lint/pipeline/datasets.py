@@ -10,7 +10,6 @@ from dl_lint.flow import call_graph
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.interpreter.classes import qualified
-from dl_lint.flow.libraries import HUB_DATASETS, HUB_STEPS, ITERABLE_DATASETS, is_map_dataset
 from dl_lint.flow.values import (
     Absent,
     Class,
@@ -105,12 +104,17 @@ def _dataset_classes(program: Program) -> tuple[DatasetClass, ...]:
     return tuple(DatasetClass(cls, kind) for cls, kind in found.items())
 
 
+def is_map_dataset(program: Program, name: str) -> bool:
+    """Whether an outside name is that of a class of datasets that are indexed."""
+    return name.rpartition(".")[2][:1].isupper() and program.models.has(name, "MapDataset")
+
+
 def kind_of(program: Program, cls: Class) -> Kind | None:
     """Whether a class is a dataset by descent or because the configuration says so, and of which kind."""
     for name in classes.external_bases(program, cls):
-        if name in ITERABLE_DATASETS:
+        if program.models.has(name, "IterableDataset"):
             return "iterable"
-        if is_map_dataset(name):
+        if is_map_dataset(program, name):
             return "map"
     wanted = program.hints.dataset_classes
     if wanted and any(names_one(wanted, name) for name in _names(program, cls)):
@@ -134,7 +138,7 @@ def is_map_style(program: Program, value: Value) -> bool:
 
 def _is_map_style(program: Program, value: Value) -> bool:
     match value:
-        case Made(name=name) if is_map_dataset(name):
+        case Made(name=name) if is_map_dataset(program, name):
             return True
         case Instance(cls=cls) | Made(cls=Class() as cls):
             return _defines(program, cls, "__getitem__") and not _defines(program, cls, "__iter__")
@@ -147,12 +151,12 @@ def _is_map_style(program: Program, value: Value) -> bool:
 def from_hub(program: Program, value: Value) -> Made | None:
     """Where a dataset of Hugging Face's, or a split of one, was loaded; None for others, and for what is streamed."""
     while isinstance(value, Derived):
-        if value.step == "attr" and value.key not in HUB_STEPS:
+        if value.step == "attr" and not program.models.is_method(str(value.key), "HubDataset"):
             return None
         if value.step not in ("attr", "call", "item"):
             return None
         value = value.base
-    if not isinstance(value, Made) or value.name not in HUB_DATASETS:
+    if not isinstance(value, Made) or not program.models.has(value.name, "HubDataset"):
         return None
     streamed = arguments.given(program, value.call, (), "streaming").symbolic
     return value if isinstance(streamed, Absent) or streamed == Const(False, "bool") else None

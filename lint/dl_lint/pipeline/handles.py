@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes, names
 from dl_lint.flow.outcomes import truth_of
 from dl_lint.flow.values import Class, Collection, Const, Derived, Function, Made, Table, Value, alternatives
@@ -165,12 +166,14 @@ def _is_pickled_by_hand(program: Program, cls: Class, read: Read) -> bool:
     )
 
 
+@feature("handles opened by __len__", ())
 def _measuring(program: Program, cls: Class) -> tuple[Scope, ...]:
     """What ``len(dataset)`` runs: samplers ask for it in the main process, before there are workers."""
     method = classes.of_class(program, cls, "__len__")
     return call_graph.reachable(program, method.scope, cls=cls) if isinstance(method, Function) else ()
 
 
+@feature("reads that move no position")
 def _is_harmless(program: Program, read: Read) -> bool:
     """Whether a read does not move the position: a test for None, a descriptor for ``os.pread``."""
     above = program.parent(read.node)
@@ -179,6 +182,7 @@ def _is_harmless(program: Program, read: Read) -> bool:
     return isinstance(above, ast.Compare) and any(is_none(one) for one in above.comparators)
 
 
+@feature("handles closed or reopened")
 def _is_closed(program: Program, made: Made, building: tuple[Scope, ...]) -> bool:
     """Whether the constructor closes what it opened."""
     if isinstance(program.parent(made.call), ast.withitem):
@@ -194,6 +198,7 @@ def _is_closed(program: Program, made: Made, building: tuple[Scope, ...]) -> boo
     return False
 
 
+@feature("handles closed or reopened")
 def _is_reopened(program: Program, cls: Class, read: Read) -> bool:
     """Whether workers get a handle of their own from worker_init_fn."""
     for loader in workers.users(program, cls):

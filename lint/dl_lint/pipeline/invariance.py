@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing, purity
+from dl_lint.flow.features import feature
 from dl_lint.flow.values import Class, External, Function, alternatives
 from dl_lint.pipeline import loaders
 from dl_lint.source.syntax import children, dotted, names_read
@@ -29,6 +30,7 @@ def is_same_in(program: Program, call: ast.Call, loop: LoopNode) -> bool:
     return all(_is_same(program, argument, loop, DEEPEST) for argument in _arguments(call))
 
 
+@feature("loaders built alike through calls")
 def is_same_through_calls(program: Program, loader: Loader, loop: LoopNode, batches: LoaderLoop) -> bool:
     """Whether a function that ``loop`` calls, itself or through others, makes the same loader in every pass.
 
@@ -165,7 +167,9 @@ def _is_pure(program: Program, expr: ast.AST) -> bool:
 def _constructs(program: Program, call: ast.Call) -> bool:
     for one in alternatives(program.value(call.func)):
         match one:
-            case External(name=name) if purity.builds(name) or name.startswith("os.path.") or _is_constructor(name):
+            case External(name=name) if (
+                purity.builds(program, name) or name.startswith("os.path.") or _is_constructor(name)
+            ):
                 continue
             case Class() | Function():
                 if isinstance(one, Function) or dotted(call.func) is None:

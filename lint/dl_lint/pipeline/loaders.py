@@ -6,10 +6,9 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.flow import enclosing
+from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, classes
-from dl_lint.flow.libraries import LOADERS, SAMPLERS
 from dl_lint.flow.values import (
     NOTHING,
     UNKNOWN,
@@ -18,7 +17,6 @@ from dl_lint.flow.values import (
     Class,
     Const,
     CpuCount,
-    Instance,
     Loader,
     Made,
     Number,
@@ -28,10 +26,9 @@ from dl_lint.flow.values import (
     Value,
     WhenAccelerated,
     alternatives,
-    union,
 )
 from dl_lint.source.positions import span
-from dl_lint.source.syntax import Assignment, Display, dotted, targets
+from dl_lint.source.syntax import Assignment, dotted, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,8 +182,8 @@ def _calls_by(file: FileIndex, names: set[str]) -> Iterator[ast.Call]:
 def _class_names(program: Program) -> set[str]:
     """Every name that a loader or sampler class may be called by: its own, its subclasses', those it is bound to."""
     hinted = program.hints.dataloader_classes
-    names = {name.rpartition(".")[2] for name in (*LOADERS, *SAMPLERS, *hinted)}
-    known = set(LOADERS) | set(SAMPLERS)
+    known = program.models.names("Loader", "TorchLoader", "Sampler")
+    names = {name.rpartition(".")[2] for name in (*known, *hinted)}
     for file in program.files:
         for scope in file.scopes:
             if scope.kind == "class":
@@ -198,6 +195,7 @@ def _class_names(program: Program) -> set[str]:
     return names
 
 
+@feature("aliases of loader classes", NOTHING_MORE)
 def _bound_to(program: Program, file: FileIndex, names: set[str]) -> Iterator[str]:
     """Names that are given one of ``names`` without calling it: ``cls = DataLoader if … else …``, imports as, the
     parameters that it is the default of."""
@@ -228,33 +226,6 @@ def _receivers(program: Program, node: ast.AST) -> Iterator[str]:
 
 def _is_called(above: ast.AST, node: ast.AST) -> bool:
     return isinstance(above, ast.Call) and above.func is node
-
-
-def narrowed_argument(program: Program, given: Argument) -> Value:
-    """What an argument can be: without the objects of classes that the code has sent elsewhere before,
-    ``if isinstance(dataset, Streamed): return dataset``."""
-    name = given.expr if isinstance(given.expr, ast.Name) else None
-    gone = set(_sent_elsewhere(program, name)) if name is not None else set()
-    if not gone:
-        return given.value
-    return union(one for one in alternatives(given.value) if not _is_of(program, one, gone))
-
-
-def _is_of(program: Program, value: Value, kinds: set[Value]) -> bool:
-    return isinstance(value, Instance) and not kinds.isdisjoint(classes.lineage(program, value.cls))
-
-
-def _sent_elsewhere(program: Program, name: ast.Name) -> Iterator[Value]:
-    for stmt in enclosing.before(program, name):
-        match stmt:
-            case ast.If(
-                test=ast.Call(func=ast.Name(id="isinstance"), args=(ast.Name(id=asked), cls)),
-                body=(*_, ast.Return() | ast.Raise() | ast.Pass() | ast.Break() | ast.Continue()),
-            ) if asked == name.id:
-                for one in cls.elts if isinstance(cls, Display) else (cls,):
-                    yield from alternatives(program.value(one))
-            case _:
-                continue
 
 
 def placement(program: Program, value: Value) -> str:

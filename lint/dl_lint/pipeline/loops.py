@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.guards import is_conditional, is_switched_off
 from dl_lint.flow.interpreter import calls
 from dl_lint.flow.values import (
@@ -89,17 +90,6 @@ def _over(program: Program, node: LoopNode, source: ast.expr, scope: Scope) -> I
     loaders, certain = iterated_loaders(program, program.value(source))
     if loaders:
         yield LoaderLoop(node, source, loaders, certain, scope.function)
-
-
-def is_drawn_by_hand(program: Program, loader: Loader) -> bool:
-    """Whether single batches are taken of a loader with ``next``, also in a loop over something else, and no loop goes
-    over it."""
-    passes = (loop for loop in loader_loops(program) if getattr(loop.node, "iter", loop.source) is loop.source)
-    if any(one.call is loader.call for loop in passes for one in loop.loaders):
-        return False
-    calls = (*program.calls("builtins.next"), *program.method_calls("next", "__next__"))
-    drawn = (iterator for call in calls if (iterator := advanced(call)) is not None)
-    return any(one.call is loader.call for iterator in drawn for one in loaders_iterated(program, iterator)[0])
 
 
 def loaders_iterated(program: Program, expr: ast.expr) -> tuple[tuple[Loader, ...], bool]:
@@ -228,6 +218,7 @@ def _likeliest(program: Program, repeating: list[LoopNode], loader: Loader) -> L
     return next(iter(repeating), None)
 
 
+@feature("loops that build the loader", frozenset())
 def _building(program: Program, loader: Loader) -> set[LoopNode]:
     """The loops that build a loader in each pass, however many calls below."""
     found: set[LoopNode] = set()
@@ -249,15 +240,9 @@ def _repeating(program: Program, node: ast.AST, loader: Loader, seen: frozenset[
     scope = enclosing.function_of(program, node)
     if scope.kind in ("function", "lambda") and len(seen) < call_graph.FARTHEST and scope not in seen:
         for frame in call_graph.all_callers(program, scope) or ():
-            if may_pass(program, frame.call, loader) and not _lists_others(program, frame.call, loader):
+            if may_pass(program, frame.call, loader):
                 found.update(dict.fromkeys(_repeating(program, frame.call, loader, seen | {scope})))
     return list(found)
-
-
-def _lists_others(program: Program, call: ast.Call, loader: Loader) -> bool:
-    """Whether a call passes a list of what the function around ``loader`` built for other callers than this one's."""
-    held = [one for arg in _given(call) for one in listed(program.value(arg)) if one.call is loader.call and one.frames]
-    return bool(held and loader.frames) and all(one.frames[0] != loader.frames[0] for one in held)
 
 
 def listed(value: Value, depth: int = 2) -> Iterator[Loader]:
@@ -321,6 +306,7 @@ def _enumerated(program: Program, call: ast.Call) -> ast.expr | None:
     return call.args[0] if isinstance(program.parents.get(call), Assignment) else None
 
 
+@feature("loaders begun again", NOTHING_MORE)
 def drained_again(program: Program) -> Iterator[tuple[Loader, LoopNode]]:
     """The loaders that a generator hands on whole, again and again: ``while True: yield from loader``."""
     for scope in (scope for file in program.files for scope in file.scopes):
@@ -333,6 +319,7 @@ def drained_again(program: Program) -> Iterator[tuple[Loader, LoopNode]]:
                     yield loader, again
 
 
+@feature("loaders begun again", NOTHING_MORE)
 def begun_again(program: Program) -> Iterator[tuple[Loader, LoopNode]]:
     """The loaders of which a method keeps a new iterator each time that a loop comes to it, as the constructor of a
     prefetcher does: ``self.batches = iter(loader)``."""
@@ -348,6 +335,7 @@ def begun_again(program: Program) -> Iterator[tuple[Loader, LoopNode]]:
                         yield loader, again
 
 
+@feature("loops that choose a loader")
 def _chooses(program: Program, node: LoopNode, source: ast.expr, loader: Loader) -> bool:
     """Whether each pass of a loop takes another loader: ``for loader in loaders``, ``loaders[phase]``."""
     if isinstance(node, ast.While) or program.sites[node].scope.function is not program.sites[source].scope.function:
@@ -371,6 +359,7 @@ def _given(call: ast.Call) -> tuple[ast.expr, ...]:
     return (*call.args, *(keyword.value for keyword in call.keywords))
 
 
+@feature("calls that pass another loader", True)
 def may_pass(program: Program, call: ast.Call, loader: Loader) -> bool:
     """Whether a call passes ``loader``, or no loader at all, so that it comes to the function in some other way."""
     passed = _passed(program, call)
@@ -385,6 +374,7 @@ def _passed(program: Program, call: ast.Call) -> set[ast.Call]:
 RANGES = frozenset({"range", "trange", "tqdm.trange"})
 
 
+@feature("loops of one pass")
 def at_most_once(program: Program, loop: LoopNode) -> bool:
     """Whether a loop has one pass at most: ``for phase in ["train"]``, ``range(epochs)`` where epochs is always 1.
 
@@ -400,6 +390,7 @@ def twice_at_most(program: Program, loop: ast.AST) -> bool:
     )
 
 
+@feature("loops of one pass")
 def once_by_default(program: Program, loop: ast.AST) -> bool:
     """Whether a loop has one pass unless somebody asks for more: ``range(args.epochs)``, ``range(epochs)`` of a
     function with ``epochs=1`` that nobody calls."""

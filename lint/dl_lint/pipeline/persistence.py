@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from dl_lint.context import torch_version
 from dl_lint.flow import call_graph, enclosing, purity
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes
-from dl_lint.flow.libraries import TORCH_LOADERS
 from dl_lint.flow.values import Class, Const, Function, Instance, Loader, Made, Option, Unknown, Wrapped, alternatives
 from dl_lint.pipeline import caches, loaders, loops, trainers, workers
 from dl_lint.source.syntax import ForStatement, FunctionDefinition, dotted
@@ -32,7 +32,7 @@ _MAKING_AN_ITERATOR = ("__iter__", "_get_iterator")
 
 def starts_workers_again(program: Program, loader: Loader) -> bool:
     """Whether a loader has workers that nobody asked to persist."""
-    if loader.name not in TORCH_LOADERS and not loader.name.startswith("torch_geometric."):
+    if not program.models.has(loader.name, "TorchLoader") and not loader.name.startswith("torch_geometric."):
         return False
     if enclosing.in_handler(program, loader.call):
         return False  # for a torch that knows no persistent workers
@@ -43,6 +43,7 @@ def starts_workers_again(program: Program, loader: Loader) -> bool:
     )
 
 
+@feature("loaders with an __iter__ of their own")
 def _keeps_its_iterator(program: Program, loader: Loader) -> bool:
     """Whether a loader's class has an ``__iter__`` of its own that asks torch's for no new iterator: its workers are
     started where that one was made."""
@@ -84,6 +85,7 @@ def _is_spread(node: ast.AST) -> bool:
     return isinstance(node, ast.keyword) and node.arg is None
 
 
+@feature("persistent workers by version of torch")
 def are_lacking(program: Program, loader: Loader) -> bool:
     """Whether the torch that the project declares has no persistent workers, or none that go with pinning."""
     return torch_version.target(program, loader.call).lacks(
@@ -124,6 +126,7 @@ class Touch:
     bare: bool = False
 
 
+@feature("datasets changed between epochs")
 def changes(program: Program, loader: Loader, again: ast.AST, loop: LoopNode | None) -> bool:
     """Whether what workers hold is changed between epochs: by a method or an assignment, in ``again`` or elsewhere."""
     touches = (
@@ -251,7 +254,7 @@ def _may_hold(program: Program, holder: ast.Attribute, loader: Loader, again: as
     function = enclosing.function_of(program, holder)
     if function.receiver is not None and dotted(holder.value) == function.receiver:
         bases = classes.external_bases(program, Class(function.parent)) if function.parent is not None else ()
-        return not TORCH_LOADERS.isdisjoint(bases)
+        return any(program.models.has(one, "TorchLoader") for one in bases)
     name = (dotted(holder.value) or "").rpartition(".")[2].lower()
     return any(hint in name for hint in HINTS)
 

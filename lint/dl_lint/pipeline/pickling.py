@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import enclosing, guards
+from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.interpreter import classes, objects
 from dl_lint.flow.reaching import reaching, visible_at_end
 from dl_lint.flow.values import (
@@ -172,6 +173,7 @@ def _of_made(program: Program, made: Made, depth: int) -> Iterator[Obstacle]:
         yield from _of_arguments(program, made.call, depth)
 
 
+@feature("attributes that functions set on objects", NOTHING_MORE)
 def _set_on(program: Program, made: Made | Instance, at: ast.AST, depth: int) -> Iterator[Obstacle]:
     """What the functions that an object goes through set on it: ``dataset.transform = lambda x: x``, before ``at``."""
     if made.call is None or (made.cls is not None and _pickles_by_hand(program, made.cls)):
@@ -218,6 +220,7 @@ def _of_container(program: Program, value: Collection | Table, at: ast.AST, dept
         yield from obstacles(program, program.resolve(item), at, depth - 1)
 
 
+@feature("attributes that do not pickle", NOTHING_MORE)
 def _of_instance(program: Program, instance: Instance, depth: int) -> Iterator[Obstacle]:
     """What an object keeps on self when its constructor is done, unless it says itself what is pickled."""
     key = ("obstacles", instance, depth)

@@ -6,8 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes
-from dl_lint.flow.libraries import LOADERS, PREPARERS
+from dl_lint.flow.interpreter.library_calls import TORCH_LOADER
+from dl_lint.flow.models import library
 from dl_lint.flow.values import (
     External,
     Instance,
@@ -50,7 +52,7 @@ RANKS = SHARDS | frozenset(
 _ONE_OF_THEM = frozenset({"rank", "master", "main"})
 """Words in the names of what tells one rank from the others."""
 
-HOW = frozenset(LOADERS["torch.utils.data.DataLoader"]) - {"dataset", "sampler", "batch_sampler"}
+HOW = frozenset(library().get(TORCH_LOADER).positions) - {"dataset", "sampler", "batch_sampler"}
 """Arguments of a loader that say how, and not which, samples are fetched."""
 
 _DEEPEST = 4
@@ -137,17 +139,19 @@ def _wraps(program: Program, call: ast.Call) -> bool:
 # --- how processes share their data ---------------------------------------------------------
 
 
+@feature("prepared loaders")
 def is_prepared(program: Program, loader: Loader) -> bool:
     """Whether a loader is given to accelerate or Fabric anywhere. What goes over it, such as ``cycle(loader)``, is left
     alone by them."""
     if loader.prepared:
         return True
-    calls = program.method_calls(*PREPARERS)
+    calls = program.method_calls(*program.models.methods("Prepared"))
     given = (arg for call in calls for arg in (*call.args, *(one.value for one in call.keywords)))
     values = (program.value(one.value if isinstance(one, ast.Starred) else one) for one in given)
     return any(one.call is loader.call for value in values for one in loops.listed(value))
 
 
+@feature("data that depends on the rank")
 def may_know_ranks(program: Program, loader: Loader) -> bool:
     """Whether the data of a loader may depend on the process: by a test around it, or by how its dataset is made."""
     places = [loader.call, *(frame.call for frame in loader.frames)]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.interpreter import classes, names, operations
 from dl_lint.flow.interpreter.mutations import GROWING
-from dl_lint.flow.libraries import JSON
 from dl_lint.flow.values import Collection, Const, Derived, Instance, Made, Number, Table, Value, alternatives
 from dl_lint.pipeline import containers
 
@@ -83,7 +82,7 @@ def _size(program: Program, value: Value, depth: int) -> Size:
             return NESTED
         case Derived() if _is_asked(value, _NUMBERS):
             return NUMBER
-        case Derived() | Made() if _is_parsed(value):
+        case Derived() | Made() if _is_parsed(program, value):
             return PARSED
         case Derived() if _is_asked(value, _FOLDERS):
             return PATH
@@ -105,14 +104,14 @@ def _is_asked(value: Value, methods: frozenset[str]) -> bool:
     return isinstance(value, Derived) and value.key in methods
 
 
-def _is_parsed(value: Value) -> bool:
+def _is_parsed(program: Program, value: Value) -> bool:
     """Whether something is a part of a file that was parsed, or unpickled, into whatever objects it holds."""
     while isinstance(value, Derived):
         if value.step == "attr" and value.key in _TEXTS:
             return False
         value = value.base
     return isinstance(value, Made) and (
-        value.name.partition(".")[0] in JSON or value.name.startswith((*_PICKLES, "pycocotools."))
+        program.models.has(value.name, "Parses") or value.name.startswith((*_PICKLES, "pycocotools."))
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from dl_lint.flow import call_graph, enclosing, guards
+from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.interpreter import classes, names
 from dl_lint.flow.interpreter.mutations import GROWING
 from dl_lint.flow.reaching import visible_at_end
@@ -70,17 +71,13 @@ def of_python_objects(program: Program, cls: Class, reads: dict[str, list[Indexe
     found = []
     for attribute, indexed in of_originals.items():
         places = python_objects_in(program, cls, attribute, telling(program, indexed))
-        filled = [one for one in places if not _is_left_out(program, one)]
+        filled = [one for one in places if not guards.is_switched_off(program, one)]
         if filled:
             depth = min(one.depth for one in indexed)
             samples = list(record_sizes.filling(program, cls, attribute, filled))
             each = record_sizes.size_each(program, list(record_sizes.filling(program, cls, attribute, filled, depth)))
             found.append(Container(attribute, _made_here(program, filled), indexed, samples, each))
     return _originals(found)
-
-
-def _is_left_out(program: Program, node: ast.AST) -> bool:
-    return guards.is_switched_off(program, node) or guards.is_settled_otherwise(program, node)
 
 
 def _meant(program: Program, cls: Class, attribute: str, links: int = 2) -> str:
@@ -161,7 +158,7 @@ def python_objects_in(program: Program, cls: Class, attribute: str, read: Indexe
         value = names.bound_value(program, binding)
         if (
             containers.of_python_objects(program, value)
-            or (containers.is_table(value) and leads_to_file(program, read))
+            or (containers.is_table(program, value) and leads_to_file(program, read))
             or (
                 _is_list(value)
                 and any(containers.of_python_objects(program, one) for one in _earlier(program, binding))
@@ -173,6 +170,7 @@ def python_objects_in(program: Program, cls: Class, attribute: str, read: Indexe
     return found
 
 
+@feature("decoded images in memory")
 def _holds_images(program: Program, cls: Class) -> bool:
     """Whether decoded images are kept in a list, so that there cannot be many samples."""
     for kept in datasets.kept(program, cls):
@@ -208,6 +206,7 @@ def _is_image(program: Program, value: Value, depth: int) -> bool:
             return containers.is_one_array(value, containers.IMAGES)
 
 
+@feature("lists that become arrays")
 def _ends_as_array(program: Program, cls: Class, attribute: str) -> bool:
     """Whether some method leaves the attribute an array, of numbers or of strings."""
     for method, key in classes.methods_binding(program, cls, attribute):
@@ -273,6 +272,7 @@ def _is_target(program: Program, read: ast.Attribute) -> bool:
     return isinstance(above, Assignment) and read is not above.value
 
 
+@feature("records added one by one", NOTHING_MORE)
 def _additions(program: Program, cls: Class, attribute: str) -> Iterator[tuple[ast.AST, ast.expr | None]]:
     """Where methods add to ``self.attribute`` in place, with what they add."""
     for method, key in classes.methods_binding(program, cls, attribute):
@@ -280,6 +280,7 @@ def _additions(program: Program, cls: Class, attribute: str) -> Iterator[tuple[a
         yield from ((one.node, one.value) for one in method.bindings.get(key, ()) if one.kind == "augment")
 
 
+@feature("records counted by __len__")
 def _is_counted(program: Program, cls: Class, attribute: str) -> bool:
     """Whether ``__len__`` gives the length of an attribute, which so holds something for each sample."""
     method = classes.of_class(program, cls, "__len__")
@@ -563,6 +564,7 @@ FILES = frozenset({"join", "open", "imread", "read_image", "load", "imdecode", "
 """Functions that are given paths."""
 
 
+@feature("records that lead to a file")
 def leads_to_file(program: Program, read: Indexed) -> bool:
     """Whether what a read gives becomes a path, and so is text."""
     waiting: list[ast.AST] = [read.node]
@@ -588,6 +590,7 @@ def leads_to_file(program: Program, read: Indexed) -> bool:
     return False
 
 
+@feature("short tables by name")
 def is_short(read: Indexed) -> bool:
     """Whether an attribute is called a short table, or the class of a sample or a word of a vocabulary is looked up in
     it: ``self.info[row["category"]]``, ``self.tokens[self.word2idx(answer)]``, ``for label in

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes, names
 from dl_lint.flow.values import (
     Batch,
@@ -23,8 +24,8 @@ from dl_lint.flow.values import (
     known,
     union,
 )
-from dl_lint.pipeline import datasets, trip_counts, workers
-from dl_lint.source.syntax import Display, ForStatement, called, dotted
+from dl_lint.pipeline import datasets, workers
+from dl_lint.source.syntax import Display, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,11 +77,11 @@ def kept(program: Program, loop: LoaderLoop) -> Iterator[Kept]:
             kept = made.value if isinstance(made, ast.DictComp) else made.elt
             yield from (Kept(made, item, made) for item in _items(kept))
         return
-    if _is_left_at_once(program, loop.node) or _is_left_with_enough(program, loop.node):
+    if _is_left_at_once(program, loop.node):
         return
     for scope in _scopes(loop.function):
         for node, container, added in (*_calls(program, scope), *_stores(program, scope)):
-            inside = loop.node in enclosing.loops_around(program, node) and not _is_of_the_first(program, node)
+            inside = loop.node in enclosing.loops_around(program, node)
             if inside and _outlives(program, container, scope, loop.node):
                 spread = isinstance(node, ast.Call) and _method(node) == "extend" and not isinstance(added, Display)
                 yield from (Kept(node, item, container, spread) for item in _items(added))
@@ -97,35 +98,11 @@ def _scopes(function: Scope) -> Iterator[Scope]:
             yield from _scopes(inner)
 
 
+@feature("loops left early")
 def _is_left_at_once(program: Program, loop: LoopNode) -> bool:
     """Whether the first pass ends the loop, on every way."""
     arms = program.site(loop).scope.file.arms.get(loop, ())
     return any(block.kind in ("for", "while") and block.exits in ("break", "leave") for block in arms)
-
-
-def _is_left_with_enough(program: Program, loop: LoopNode) -> bool:
-    """Whether a loop ends when it has enough: ``if len(features) >= 1000: break``."""
-    for stmt in loop.body if isinstance(loop, ForStatement) else ():
-        match stmt:
-            case ast.If(
-                test=ast.Compare(left=left, ops=((ast.Gt() | ast.GtE()),)), body=(*_, ast.Break() | ast.Return())
-            ):
-                if called(left) in ("len", "sum") or trip_counts.is_counter(program, left):
-                    return True
-            case _:
-                continue
-    return False
-
-
-def _is_of_the_first(program: Program, node: ast.AST) -> bool:
-    """Whether something is kept of the first batches alone: ``if step < 10:``, ``if len(shown) < 10:``."""
-    return any(
-        isinstance(test, ast.Compare)
-        and len(test.ops) == 1
-        and isinstance(test.ops[0], ast.Lt | ast.LtE if outcome else ast.Gt | ast.GtE)
-        and (called(test.left) == "len" or trip_counts.is_counter(program, test.left))
-        for test, outcome in enclosing.tests_around(program, node)
-    )
 
 
 def _items(added: ast.expr) -> Iterator[ast.expr]:
@@ -176,6 +153,7 @@ def _root(container: ast.expr) -> ast.expr:
     return container
 
 
+@feature("containers that outlive a loop", True)
 def _outlives(program: Program, container: ast.expr, scope: Scope, loop: LoopNode) -> bool:
     """Whether a container is neither made anew nor emptied inside the loop."""
     name = dotted(_root(container))
@@ -234,6 +212,7 @@ def _held(container: Collection | Table) -> Value:
     return container.element if container.items is None else union(container.items)
 
 
+@feature("containers of tensors", True)
 def is_of_tensors(program: Program, one: Kept) -> bool:
     """Whether the code treats what is kept as tensors: a batch may as well hold names."""
     return _is_tensor(program, one.expr) or _is_joined(program, one) or _is_computed(program.value(one.expr))

@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.interpreter.classes import of_class
-from dl_lint.flow.libraries import DISTRIBUTED_SAMPLER
 from dl_lint.flow.values import (
     NONE,
     Absent,
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from dl_lint.flow.scopes import FileIndex, Scope
     from dl_lint.pipeline.loops import LoaderLoop
 
+
+DISTRIBUTED_SAMPLER = "torch.utils.data.DistributedSampler"
 
 SET_EPOCH = "set_epoch"
 """The method that tells a sampler which epoch to shuffle for."""
@@ -118,6 +120,7 @@ def _is_as_stored(program: Program, loader: Loader, dataset: Value) -> bool:
     return said.isdisjoint(ORDERED | TRIAL) and not any(_orders(program, file, makers) for file in files)
 
 
+@feature("records shuffled by hand")
 def _orders(program: Program, file: FileIndex, makers: set[Scope]) -> bool:
     """Whether a file may shuffle the records of what ``makers`` make, or makes a sampler that no known loader takes."""
     taken = program.once("samplers taken", lambda: frozenset(_taken(program)))
@@ -157,6 +160,7 @@ def _taken(program: Program) -> Iterator[ast.Call]:
                     yield from (inner for inner in _calls(_innermost(program, one)) if inner is not None)
 
 
+@feature("samples chosen by the dataset")
 def _chooses(program: Program, cls: Class) -> bool:
     """Whether fetching a sample may choose which, or makes one of nothing, whatever index it is given."""
     fetched = of_class(program, cls, "__getitem__")
@@ -222,6 +226,7 @@ def epoch_of(loop: LoopNode) -> str | None:
     return loop.target.id if isinstance(loop, ForStatement) and isinstance(loop.target, ast.Name) else None
 
 
+@feature("samplers told the epoch")
 def may_be_told_epoch(program: Program, sampler: Sampler, near: ast.AST) -> bool:
     """Whether a ``set_epoch`` may reach a sampler: called on it, on its loader, or near by on what is not known."""
     nodes = (sampler.call, near)
@@ -274,6 +279,7 @@ def _takes_set_epoch(node: ast.AST, above: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value == SET_EPOCH and called(above) != "hasattr"
 
 
+@feature("set_epoch behind the loop", None)
 def set_late(program: Program, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -> ast.Call | None:
     """A ``set_epoch(epoch)`` behind the loop over the loader, where none stands before it."""
     epoch = epoch_of(epochs)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import arguments, classes
-from dl_lint.flow.libraries import ENVIRONMENT, composes
+from dl_lint.flow.models import library
 from dl_lint.flow.outcomes import truth_of
 from dl_lint.flow.reaching import reached_by
 from dl_lint.flow.values import (
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
     from dl_lint.flow.values import Frame, Loader
 
 
-SEEDERS = ("random.seed", "numpy.random.seed", "torch.manual_seed", "torch.random.manual_seed")
-"""Functions that seed a global generator, which torch has seeded differently in each worker and epoch."""
+SEEDERS = {"random": "random.seed", "numpy": "numpy.random.seed", "torch": "torch.manual_seed"}
+"""What seeds each global generator, which torch has seeded differently in each worker and epoch."""
 
 GENERATORS = frozenset(
     {
@@ -75,7 +76,7 @@ every worker; or something else."""
 
 _OF_WORKER_INFO: dict[str, Origin] = {"seed": "base", "id": "id", "num_workers": "constant"}
 _WHOLE_SEEDS = ("torch.initial_seed", "torch.random.initial_seed")
-_SAME_IN_A_RUN = ENVIRONMENT | {"torch.distributed.get_rank", "torch.distributed.get_world_size"}
+_SAME_IN_A_RUN = frozenset({"torch.distributed.get_rank", "torch.distributed.get_world_size"})
 _NUMBERS = ("builtins.int", "builtins.abs", "builtins.hash", "numpy.uint32", "numpy.int64")
 _DEEPEST = 6
 
@@ -126,13 +127,16 @@ def seedings(program: Program, function: Scope, start: WorkerStart | None = None
     known = dict(start.bound) if start is not None else {}
     identity = start.identity if start is not None else None
     for call in function.calls:
-        name = _called(program, call)
-        if name not in SEEDERS:
+        name = _called(program, call) or ""
+        model = program.models.get(name)
+        seeded = [generator for mark in model.marks if mark.kind == "Seeds" for generator in mark.of]
+        given = [loaders.passed(program, call, one, *model.positions) for one in model.positions[:1]] if seeded else []
+        expr = given[0].expr if given and given[0].given else None
+        if not isinstance(expr, ast.expr):
             continue
-        given = loaders.passed(program, call, "seed", "seed") if call.args else loaders.passed(program, call, "a", "a")
-        expr = call.args[0] if call.args else given.expr if given.given else None
-        if isinstance(expr, ast.expr):
-            yield Seeding(call, name, expr, frozenset(_Origins(program, identity, known).of(expr)))
+        for generator in seeded:
+            seeder = name if name.startswith(generator) else SEEDERS.get(generator, generator)
+            yield Seeding(call, seeder, expr, frozenset(_Origins(program, identity, known).of(expr)))
 
 
 def draws(program: Program, functions: tuple[Scope, ...], seeder: str) -> ast.Call | None:
@@ -161,7 +165,7 @@ def _is_random(program: Program, value: Value, depth: int = call_graph.DEEPEST_C
             last = one.name.rpartition(".")[2]
             if last.startswith("Rand") or last in _RANDOM_TRANSFORMS:
                 return True
-            inner = call_graph.composed(program, one) if depth and composes(one.name) else ()
+            inner = call_graph.composed(program, one) if depth and program.models.has(one.name, "Composes") else ()
             if any(_is_random(program, part, depth - 1) for part in inner):
                 return True
     return False
@@ -262,7 +266,7 @@ def _is_fixed(value: Value, is_number: bool) -> bool:
         case Option():
             return is_number or _is_fixed(value.default, is_number)
         case Made():
-            return value.name in _SAME_IN_A_RUN
+            return value.name in _SAME_IN_A_RUN or library().has(value.name, "Environment")
         case _:
             return isinstance(value, Const) and value.value is not None
 
@@ -283,6 +287,7 @@ def _asks_for_one(test: ast.expr, outcome: bool, name: str) -> bool:
             return outcome and dotted(test) == name
 
 
+@feature("seeds that a loop varies")
 def _varies(program: Program, expr: ast.expr, depth: int = _DEEPEST) -> bool:
     """Whether a counting loop around ``expr``, or around a call that passes what it is made of, changes it, or another
     method. A loop over data sets makes another loader each time."""
@@ -334,6 +339,7 @@ def _asks_worker(program: Program, call: ast.Call) -> bool:
     return _called(program, call) == "torch.utils.data.get_worker_info"
 
 
+@feature("state of numpy as a seed", None)
 def _state_behind(program: Program, expr: ast.Subscript) -> ast.Call | None:
     """The call in ``numpy.random.get_state()[1][0]``."""
     match expr:
@@ -374,6 +380,7 @@ def asks_for_worker(program: Program, test: ast.expr) -> bool:
             return _is_worker_info(program, test)
 
 
+@feature("generators that are renewed")
 def is_renewed(program: Program, name: str, drawn: ast.AST) -> bool:
     """Whether something gives ``name`` a new generator or state after its constructor, in a worker or for an epoch."""
     stores = (store.target for store in program.attribute_stores(name) if isinstance(store.target, ast.Attribute))

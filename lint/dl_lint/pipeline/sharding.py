@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.interpreter import classes
-from dl_lint.flow.libraries import FILE_READERS
 from dl_lint.flow.values import (
     Class,
     Collection,
@@ -46,15 +45,15 @@ BASES = frozenset({"torch.utils.data.IterableDataset", "typing.Generic", "abc.AB
 SHARING = frozenset({"worker", "workers", "shard", "shards", "sharded", "sharding", "getpid", "environ", "getenv"})
 """Words in the names of what may give workers different data; ``split`` is that of strings and of a set's part, too."""
 
-PLAIN = FILE_READERS | {
-    "csv.reader", "csv.DictReader", "gzip.open", "bz2.open", "lzma.open", "io.open", "codecs.open", "glob.glob",
-    "glob.iglob", "os.listdir", "os.scandir", "os.walk", "pathlib.Path", "numpy.arange", "numpy.array",
+PLAIN = frozenset({
+    "bz2.open", "lzma.open",
+    "pathlib.Path",
     "builtins.list", "builtins.tuple", "builtins.sorted", "builtins.range", "builtins.set", "builtins.reversed",
     "builtins.map", "builtins.enumerate", "builtins.zip", "builtins.dict", "builtins.filter", "itertools.count",
-    "itertools.repeat", "itertools.product", "torch.arange", "torch.randperm", "numpy.random.permutation",
-    "torch.tensor", "json.loads", "pandas.read_parquet", "cv2.VideoCapture", "sqlite3.connect", "zipfile.ZipFile",
+    "itertools.repeat", "itertools.product", "numpy.random.permutation",
+    "pandas.read_parquet", "cv2.VideoCapture", "sqlite3.connect", "zipfile.ZipFile",
     "tarfile.open", "jsonlines.open",
-}  # fmt: skip
+})  # fmt: skip
 """Functions that give every worker the same."""
 
 ORDERS = frozenset(
@@ -194,7 +193,7 @@ def _is_known(program: Program, value: Value, seen: frozenset[Class]) -> bool:
         case Instance(cls=cls):
             return handed(program, cls, seen) == "all"
         case Made(name=name):
-            return name in PLAIN
+            return name in PLAIN or program.models.has(name, "Reads", "Lists", "Fresh", "New")
         case Derived(base=base):
             return _is_known(program, base, seen)
         case Option(default=default):

@@ -7,8 +7,8 @@ import re
 from operator import is_
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.flow import call_graph, enclosing, guards
-from dl_lint.flow.libraries import is_map_dataset
+from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow.features import feature
 from dl_lint.flow.values import Const, Instance, Made, Value, WhenAccelerated, alternatives
 from dl_lint.pipeline import datasets, loaders, loops
 from dl_lint.source.syntax import Assignment, Display, children, dotted, targets
@@ -96,6 +96,7 @@ def _stepping(program: Program) -> frozenset[LoopNode]:
     )
 
 
+@feature("repetition by names", "other")
 def _named(program: Program, loop: LoopNode) -> Repetition:
     if TIMING & set(words(enclosing.function_of(program, loop).name)):
         return "few"
@@ -177,7 +178,7 @@ def _is_dataset(program: Program, value: Value) -> bool:
         case Instance():
             return any(one.cls == value.cls for one in datasets.dataset_classes(program))
         case Made():
-            return is_map_dataset(value.name)
+            return datasets.is_map_dataset(program, value.name)
         case _:
             return False
 
@@ -196,6 +197,7 @@ def names_in(expr: ast.AST) -> Iterator[str]:
             waiting += children(node)
 
 
+@feature("tests that hold as a rule")
 def usual(program: Program, test: ast.expr, outcome: bool) -> bool:
     """Whether ``test`` has ``outcome`` in all passes or in all but odd ones: there is a GPU, there is data."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -247,15 +249,12 @@ def purpose(program: Program, made: Made) -> Purpose:
     return "unknown" if said == "both" else said
 
 
+@feature("loaders for evaluation alone")
 def is_only_evaluated(program: Program, loader: Loader) -> bool:
     """Whether a loader is for evaluation by its names, those that a builder's callers give it, or the branch that it is
     made in, while none says training; and whether no loop over it trains."""
-    if guards.is_never_for(program, loader.call, loader.frames):
-        return False
     if any(one.call is loader.call for one, _ in loops.drained_again(program)):
         return False  # evaluation takes a few batches of a stream that never ends
-    if loops.is_drawn_by_hand(program, loader):
-        return False  # a batch now and then is looked at
     said = {purpose(program, loader), branch_purpose(program, loader.call)}
     for frame in loader.frames:
         said |= _of_call(program, frame.call)
@@ -284,6 +283,7 @@ def evaluating_call(program: Program, loader: Loader) -> ast.Call | None:
     return next((call for call in calls if "evaluation" in _of_call(program, call)), None)
 
 
+@feature("purpose by branch", "unknown")
 def branch_purpose(program: Program, node: ast.AST) -> Purpose:
     """What the tests around a node say: ``if split == "test":``, ``if not is_train:``."""
     tests = list(enclosing.tests_around(program, node))

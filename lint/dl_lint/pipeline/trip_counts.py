@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.call_graph import passes
+from dl_lint.flow.features import feature
 from dl_lint.flow.values import Const, Option
 from dl_lint.pipeline import loaders, loops
 from dl_lint.pipeline.loops import may_pass
@@ -33,6 +34,7 @@ NUMBERING = frozenset({"range", "enumerate", "trange", "itertools.count", "count
 """What numbers the passes of a loop over it."""
 
 
+@feature("periodic passes")
 def is_rare(program: Program, loader: Loader, again: ast.AST, loop: LoopNode | None) -> bool:
     """Whether every way from ``again`` to ``loop`` over ``loader`` is gone only in every n-th step, so that persistent
     workers would idle, with what they hold."""
@@ -58,12 +60,14 @@ def _ways(program: Program, loader: Loader, again: ast.AST, loop: LoopNode | Non
     ]
 
 
+@feature("periodic statements")
 def is_left_out(program: Program, node: ast.AST, again: LoopNode) -> bool:
     """Whether most passes of ``again`` leave ``node`` out: it runs every n steps."""
     ways = [one.guards for one in passes(program, node) if one.loop is again]
     return bool(ways) and all(any(_skipping(program, guards)) for guards in ways)
 
 
+@feature("loops over epochs")
 def is_over_epochs(program: Program, loop: LoopNode) -> bool:
     """Whether each pass of a loop, or most, calls something that goes over a whole loader."""
     return any(
@@ -73,6 +77,7 @@ def is_over_epochs(program: Program, loop: LoopNode) -> bool:
     )
 
 
+@feature("counters")
 def is_counter(program: Program, expr: ast.AST) -> bool:
     """Whether a name or an attribute counts: bound by ``range`` or ``enumerate``, added to, or called a step."""
     if isinstance(expr, ast.BinOp):

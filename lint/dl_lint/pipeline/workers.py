@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from dl_lint.context.entry_points import is_test
-from dl_lint.flow import call_graph, enclosing, guards, scopes
+from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes, names, objects
-from dl_lint.flow.libraries import MAP_DATASETS, composes
 from dl_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -32,7 +31,6 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.pipeline import datasets, loaders
-from dl_lint.source.syntax import called
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,9 +58,7 @@ _NESTED = 4
 
 def given(program: Program, loader: Loader) -> Iterator[Instance]:
     """The datasets of project classes that a loader is given, also inside Subset, ConcatDataset and random_split."""
-    yield from _datasets(
-        program, loaders.narrowed_argument(program, loaders.argument(program, loader, "dataset")), _NESTED
-    )
+    yield from _datasets(program, loaders.argument(program, loader, "dataset").value, _NESTED)
 
 
 def _datasets(program: Program, value: Value, depth: int) -> Iterator[Instance]:
@@ -72,7 +68,7 @@ def _datasets(program: Program, value: Value, depth: int) -> Iterator[Instance]:
                 yield one
             case Derived(step="item", base=Made(name=name) as made) if name == SPLIT and depth:
                 yield from _inside(program, made, depth)
-            case Made(name=name) if name in MAP_DATASETS and depth:
+            case Made(name=name) if depth and program.models.has(name, "MapDataset"):
                 yield from _inside(program, one, depth)
             case Collection() if depth:
                 for item in one.items if one.items is not None else (one.element,):
@@ -91,6 +87,7 @@ def users(program: Program, cls: Class) -> tuple[Loader, ...]:
     return tuple(program.once("given", lambda: _all_given(program)).get(cls, ()))
 
 
+@feature("loaders of unknown datasets", ())
 def unclaimed(program: Program, cls: Class) -> tuple[Loader, ...]:
     """The loaders in the sub-project of ``cls`` of which nobody knows the dataset: they may be given one of it."""
     node = cls.scope.node
@@ -111,8 +108,6 @@ def _all_given(program: Program) -> Mapping[Value, Mapping[Loader, None]]:
     for made in loaders.all_loaders(program):
         for loader in variants(program, made):
             for dataset in given(program, loader):
-                if guards.is_never_for(program, dataset.call, loader.frames):
-                    continue
                 for cls in classes.lineage(program, dataset.cls):
                     found[cls][loader] = None
     return found
@@ -147,10 +142,10 @@ def _called_from(program: Program, loader: Loader) -> Iterator[Loader]:
         yield replace(loader, frames=(*loader.frames, frame))
 
 
+@feature("datasets without workers")
 def idle(program: Program, cls: Class) -> bool:
-    """Whether loaders of ``cls`` are known, and none of them has workers; or its objects are made, and never come to
-    a loader; or nobody here ever asks for workers, or its notebook, from which nothing can be imported, makes no
-    loader, or its project has scripts and not one of them."""
+    """Whether loaders of ``cls`` are known, and none of them has workers; or nobody here ever asks for workers, or its
+    notebook, from which nothing can be imported, makes no loader, or its project has scripts and not one of them."""
     file = cls.scope.file
     if file.path.endswith(".ipynb") and all(
         program.site(one.call).scope.file is not file for one in loaders.all_loaders(program)
@@ -159,74 +154,7 @@ def idle(program: Program, cls: Class) -> bool:
     if has_scripts(program, file) and not _speaks_of_loaders(program, cls):
         return True
     using = _of_product(program, cls) or _unasked(program, cls)
-    if not using and stays_in_main(program, cls):
-        return True
     return bool(using) and all(loaders.workers(program, loader) == "none" for loader in using)
-
-
-READING = frozenset({"len", "range", "print", "enumerate", "zip", "iter", "next", "tqdm", "trange", "isinstance"})
-"""Functions that keep nothing of what they are given."""
-
-
-def stays_in_main(program: Program, cls: Class) -> bool:
-    """Whether objects of ``cls`` are made, and each is only gone through, indexed or asked where it is made."""
-    uses = tuple(_uses(program, cls))
-    calls = [above for load in uses if isinstance(above := program.parent(load), ast.Call) and above.func is load]
-    if len(calls) < len(uses) or classes.subclasses(program, cls) or scopes.decorators(cls.scope):
-        return False
-    elsewhere = (call for call in calls if program.site(call).scope.file is not cls.scope.file)
-    if not any(not is_test(program, program.path(call)) for call in elsewhere):
-        return False  # tried out where it is defined, or in a test
-    return all(_stays(program, call) for call in calls)
-
-
-def _uses(program: Program, cls: Class) -> Iterator[ast.Name]:
-    """Where a class is named, or may be, but for ``super(Cls, self)``."""
-    for load in chain.from_iterable(_loads(program).get(cls.scope.name, ())):
-        found = alternatives(program.value(load))
-        is_other = Class(cls.scope) not in found and all(isinstance(one, Class) for one in found)
-        above = program.parent(load)
-        if not is_other and not (above is not None and called(above) == "super"):
-            yield load
-
-
-def _loads(program: Program) -> dict[str, list[list[ast.Name]]]:
-    """Where each name is read, scope by scope."""
-    return program.read_off("loads", lambda: _find_loads(program))
-
-
-def _find_loads(program: Program) -> dict[str, list[list[ast.Name]]]:
-    found: defaultdict[str, list[list[ast.Name]]] = defaultdict(list)
-    for file in program.files:
-        for scope in file.scopes:
-            for name, loads in scope.loads.items():
-                found[name].append(loads)
-    return dict(found)
-
-
-def _stays(program: Program, made: ast.Call) -> bool:
-    above = program.parent(made)
-    match above:
-        case ast.Assign(targets=[ast.Name(id=name)]):
-            function = enclosing.function_of(program, made)
-            loads = [load for scope in classes.with_inner(function) for load in scope.loads.get(name, ())]
-            return bool(loads) and all(_is_only_read(program, load) for load in loads)
-        case _:
-            return _is_only_read(program, made)
-
-
-def _is_only_read(program: Program, node: ast.AST) -> bool:
-    match program.parent(node):
-        case ast.For(iter=over) | ast.comprehension(iter=over):
-            return over is node
-        case ast.withitem(context_expr=ast.Call() as bar):
-            return called(bar) in READING
-        case ast.Subscript(value=held) | ast.Attribute(value=held):
-            return held is node
-        case ast.Call(func=func) as call if func is not node:
-            return called(call) in READING and (called(call) in ("len", "print") or _is_only_read(program, call))
-        case _:
-            return False
 
 
 def _of_product(program: Program, cls: Class) -> tuple[Loader, ...]:
@@ -309,7 +237,7 @@ def _objects(program: Program, value: Value, depth: int) -> Iterator[Instance]:
             case Table() if depth:
                 for _, item in one.items:
                     yield from _objects(program, item, depth - 1)
-            case Made(name=name) if depth and composes(name):
+            case Made(name=name) if depth and program.models.has(name, "Composes"):
                 for part in call_graph.composed(program, one):
                     yield from _objects(program, part, depth - 1)
             case _:
@@ -410,6 +338,7 @@ def _spawning(program: Program) -> frozenset[str]:
     return frozenset(f"{folder}/" if folder else "" for folder in folders)
 
 
+@feature("start methods")
 def spawns(program: Program, loader: Loader) -> bool:
     """Whether the workers of a loader are new processes rather than forks, by its own word or by the script's."""
     contexts = alternatives(loaders.argument(program, loader, "multiprocessing_context").value)

@@ -3,7 +3,7 @@
 ## What it does
 
 Finds `.to(device)` and `.cuda()` without `non_blocking=True` on a batch, or a part or view of one, of a loader known to
-pin, in a loop over it or in a function called from one; not where the host waits right behind anyway.
+pin, in a loop over it or in a function called from one; not where the same expression reads it back.
 
 ## Why is this bad?
 

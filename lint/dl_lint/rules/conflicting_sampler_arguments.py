@@ -39,7 +39,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.flow.libraries import ITERABLE_DATASETS, TORCH_LOADERS
 from dl_lint.flow.values import Collection, Const, Instance, Made, Value, alternatives
 from dl_lint.rule import Finding, Related, rule
 
@@ -50,14 +49,11 @@ if TYPE_CHECKING:
     from dl_lint.pipeline.loaders import Argument
     from dl_lint.project import Project
 
-_PIPES = frozenset(name for name in ITERABLE_DATASETS if name.endswith("IterDataPipe"))
-"""torch shuffles these itself, so ``shuffle=True`` is theirs to have."""
-
 
 @rule("DL203", severity="bug")
 def conflicting_sampler_arguments(project: Project) -> Iterator[Finding]:
     for loader in project.loaders():
-        if loader.name in TORCH_LOADERS:
+        if project.models.has(loader.name, "TorchLoader"):
             given = _Arguments(project, loader)
             conflicts = (*_of_iterable(given), *_of_batch_sampler(given), *_of_sampler(given), *_of_no_batches(given))
             yield from conflicts[:1]  # torch raises for the first
@@ -134,7 +130,9 @@ def _iterates(project: Project, dataset: Value) -> bool:
     bases = set(project.external_bases(dataset.cls)) if dataset.cls is not None else set()
     if isinstance(dataset, Made):
         bases.add(dataset.name)
-    return not bases.isdisjoint(ITERABLE_DATASETS) and bases.isdisjoint(_PIPES)
+    found = {one for one in bases if project.models.has(one, "IterableDataset")}
+    # torch shuffles its pipes itself, so that ``shuffle=True`` is theirs to have
+    return bool(found) and not any(one.endswith("IterDataPipe") for one in found)
 
 
 def _all(value: Value, test: Callable[[Value], bool]) -> bool:

@@ -42,7 +42,6 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint import edits
-from dl_lint.flow.libraries import TORCH_LOADERS
 from dl_lint.flow.values import Absent, Const, Option, alternatives
 from dl_lint.pipeline import training, workers
 from dl_lint.rule import Finding, Fix, Related, rule
@@ -60,7 +59,7 @@ TRUE, ONE = Const(True, "bool"), Const(1, "int")
 def drop_last_on_evaluation(project: Project) -> Iterator[Finding]:
     seen = set()
     for loader in (one for made in project.loaders() for one in workers.variants(project, made)):
-        for node in _dropping(project, loader) if loader.name in TORCH_LOADERS else ():
+        for node in _dropping(project, loader) if project.models.has(loader.name, "TorchLoader") else ():
             if node not in seen:
                 seen.add(node)
                 shuffled = project.argument(loader, "shuffle").value == TRUE

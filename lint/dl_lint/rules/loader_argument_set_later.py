@@ -46,7 +46,6 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow.interpreter import classes
-from dl_lint.flow.libraries import LOADERS
 from dl_lint.flow.values import Class, Const, External, Instance, Loader, Unknown, Value, alternatives
 from dl_lint.rule import Finding, Related, rule
 
@@ -100,7 +99,7 @@ def _guards(project: Project, value: Value, node: ast.AST) -> bool:
             return not value.name.startswith(OTHERS) and (value.cls is None or not _lifted(project, value.cls))
         case Instance():
             bases = project.external_bases(value.cls)
-            if not any(name in LOADERS and not name.startswith(OTHERS) for name in bases) or _lifted(
+            if not any(_is_loader(project, name) and not name.startswith(OTHERS) for name in bases) or _lifted(
                 project, value.cls
             ):
                 return False
@@ -144,4 +143,8 @@ def _annotated(project: Project, owner: ast.expr) -> ast.arg | None:
     if not isinstance(param, ast.arg) or param.annotation is None:
         return None
     found = alternatives(project.value(param.annotation))
-    return param if any(isinstance(one, External) and one.name in LOADERS for one in found) else None
+    return param if any(isinstance(one, External) and _is_loader(project, one.name) for one in found) else None
+
+
+def _is_loader(project: Project, name: str) -> bool:
+    return project.models.has(name, "Loader", "TorchLoader")

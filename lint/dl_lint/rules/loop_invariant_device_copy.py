@@ -46,7 +46,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.flow.purity import ON_DEVICE
+from dl_lint.flow.interpreter import tensor_memory
 from dl_lint.flow.values import Tensor, alternatives
 from dl_lint.rule import Finding, Related, rule
 from dl_lint.source.syntax import Display, called, dotted
@@ -76,7 +76,7 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
             )
             + f" copied to the device for every batch ({project.told(place)})",
             "make it on the device: give the function that builds it `device=`"
-            if built and called(source) in ON_DEVICE
+            if built and tensor_memory.makes_of_nothing(project, f"torch.{called(source)}")
             else "copy it once, before the loop",
             (Related(place, "the loop over batches"),),
             repeats=True,

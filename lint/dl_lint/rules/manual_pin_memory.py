@@ -44,7 +44,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.flow.libraries import WEIGHTS
 from dl_lint.flow.values import Derived, Made, Tensor, Value, alternatives
 from dl_lint.pipeline import workers
 from dl_lint.rule import Finding, Related, rule
@@ -122,15 +121,15 @@ def _of_weights(project: Project, pinned: Tensor, move: Transfer) -> bool:
     bound = targets(above) if above is not None else []
     if any(isinstance(to, ast.Attribute) and to.attr == "data" for to in bound):
         return True
-    return any(_is_weight(one) for one in alternatives(pinned.source))
+    return any(_is_weight(project, one) for one in alternatives(pinned.source))
 
 
-def _is_weight(value: Value) -> bool:
+def _is_weight(project: Project, value: Value) -> bool:
     while isinstance(value, Derived | Tensor):
         if isinstance(value, Tensor):
             value = value.source
             continue
-        if value.step == "attr" and value.key in WEIGHTS:
+        if value.step == "attr" and project.models.is_method(str(value.key), "Weights"):
             return True
         value = value.base
     return isinstance(value, Made) and value.name.startswith(WEIGHT_FILES)

@@ -56,7 +56,6 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint import edits
-from dl_lint.flow.libraries import DISTRIBUTED_SAMPLER
 from dl_lint.flow.values import NONE, Sampler, alternatives
 from dl_lint.pipeline import samplers, trainers
 from dl_lint.pipeline.training import purpose
@@ -145,7 +144,7 @@ def _fix(project: Project, loop: LoaderLoop, loader: Loader, epochs: LoopNode) -
         if name.endswith(".sampler"):
             return None
         text = f"if {name} is not None:\n    {text}"
-    elif not all(isinstance(one, Sampler) and one.name == DISTRIBUTED_SAMPLER for one in found):
+    elif not all(isinstance(one, Sampler) and one.name == samplers.DISTRIBUTED_SAMPLER for one in found):
         text = f'if hasattr({name}, "set_epoch"):\n    {text}'
     return Fix("set the sampler's epoch", (edits.with_first_statement(project, epochs, text),))
 

@@ -47,7 +47,6 @@ from typing import TYPE_CHECKING
 
 from dl_lint import edits
 from dl_lint.flow.interpreter import tensor_memory
-from dl_lint.flow.interpreter.tensor_memory import NEW_MEMORY
 from dl_lint.flow.values import Batch, Loader, Tensor, Value, alternatives, present
 from dl_lint.pipeline import training
 from dl_lint.rule import Finding, Fix, Related, rule
@@ -67,9 +66,7 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
             continue
         sources = present(transfer.receiver)
         unpinned = [found for one in sources if (found := _unpinned(project, one))]
-        computed = [
-            one.node for one in sources if isinstance(one, Tensor) and _made_of(project, one, "pageable", NEW_MEMORY)
-        ]
+        computed = [one.node for one in sources if isinstance(one, Tensor) and _made_of(project, one, "pageable")]
         cast = [one.node for one in sources if isinstance(one, Tensor) and _cast_of_pinned(project, one)]
         if cast and len(cast) == len(sources):
             yield _of_copy(project, transfer, cast[0], ", unless it was of that dtype already")
@@ -99,16 +96,15 @@ def _may_be_pinned(project: Project, value: Value) -> bool:
     return is_pinned or (_is_as_loaded(value) and not _unpinned(project, value))
 
 
-def _made_of(project: Project, value: Tensor, placement: str, functions: frozenset[str]) -> tuple[Loader, ...]:
-    """The loaders of whose batches one of ``functions`` made a tensor on the host; none where one is prepared."""
-    if value.placement != placement or called(value.node) not in functions:
-        return ()
-    found = tuple(project.batches_in(value.source))
+def _made_of(project: Project, value: Tensor, placement: str) -> tuple[Loader, ...]:
+    """The loaders of whose batches a tensor on the host was made; none where one is prepared."""
+    found = tuple(project.batches_in(value.source)) if value.placement == placement else ()
     return () if any(one.prepared for one in found) else found
 
 
 def _cast_of_pinned(project: Project, value: Tensor) -> bool:
-    found = _made_of(project, value, "host", tensor_memory.CASTS)
+    is_cast = "Cast" in tensor_memory.kinds(project, called(value.node))
+    found = _made_of(project, value, "host") if is_cast else ()
     return bool(found) and all(project.pins(one) == "yes" for one in found)
 
 

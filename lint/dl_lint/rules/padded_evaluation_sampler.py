@@ -45,9 +45,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.flow.libraries import DISTRIBUTED_SAMPLER
 from dl_lint.flow.values import Absent, Const, Sampler, alternatives
-from dl_lint.pipeline import training
+from dl_lint.pipeline import samplers, training
 from dl_lint.rule import Finding, Related, rule
 from dl_lint.source.syntax import dotted
 
@@ -61,7 +60,7 @@ if TYPE_CHECKING:
 @rule("DL409", severity="advice")
 def padded_evaluation_sampler(project: Project) -> Iterator[Finding]:
     for sampler in project.samplers():
-        if sampler.name != DISTRIBUTED_SAMPLER or sampler.cls is not None or _may_drop(project, sampler):
+        if sampler.name != samplers.DISTRIBUTED_SAMPLER or sampler.cls is not None or _may_drop(project, sampler):
             continue
         loaders = tuple(_loaders(project, sampler))
         if any(_may_drop(project, loader) for loader in loaders) or not _evaluates(project, sampler, loaders):

@@ -91,7 +91,7 @@ def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
 
 
 def _obstacles(project: Project, loader: Loader, part: str) -> Iterator[Obstacle]:
-    value = loaders.narrowed_argument(project, project.argument(loader, part))
+    value = project.argument(loader, part).value
     yield from pickling.obstacles(project, value, workers.handed(project, loader, part))
 
 

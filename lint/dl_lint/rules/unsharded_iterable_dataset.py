@@ -61,7 +61,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.flow.libraries import TORCH_LOADERS
 from dl_lint.flow.values import Option, Value, alternatives
 from dl_lint.pipeline import sharding
 from dl_lint.rule import Finding, Related, rule
@@ -77,7 +76,7 @@ if TYPE_CHECKING:
 def unsharded_iterable_dataset(project: Project) -> Iterator[Finding]:
     seen: set[Class] = set()
     for loader in project.loaders():
-        if loader.name not in TORCH_LOADERS or not _may_have_workers(project, loader):
+        if not project.models.has(loader.name, "TorchLoader") or not _may_have_workers(project, loader):
             continue
         for cls in sharding.unsharded(project, loader):
             if cls in seen or cls.scope.node is None or not cls.scope.file.linted:

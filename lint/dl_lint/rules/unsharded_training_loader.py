@@ -57,7 +57,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.flow.libraries import TORCH_LOADERS
 from dl_lint.flow.values import Made, alternatives
 from dl_lint.pipeline import datasets, ranks, samplers, training
 from dl_lint.rule import Finding, Related, rule
@@ -120,7 +119,7 @@ def _finding(project: Project, loader: Loader, loop: LoaderLoop, wrapping: ast.C
 
 def _is_whole(project: Project, loader: Loader) -> bool:
     """Whether a loader goes over its whole dataset, whatever the process. An iterable dataset may know its share."""
-    if loader.name not in TORCH_LOADERS or loader.prepared:
+    if not project.models.has(loader.name, "TorchLoader") or loader.prepared:
         return False
     return samplers.takes_whole_dataset(project, loader, shuffled=True) or (
         samplers.takes_whole_dataset(project, loader, shuffled=False)

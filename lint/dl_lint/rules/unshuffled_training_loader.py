@@ -54,7 +54,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint import edits
-from dl_lint.flow.libraries import TORCH_LOADERS
 from dl_lint.pipeline import loops, ranks, samplers, trainers, training
 from dl_lint.rule import Finding, Fix, Related, rule
 from dl_lint.source.syntax import called
@@ -71,7 +70,7 @@ if TYPE_CHECKING:
 def unshuffled_training_loader(project: Project) -> Iterator[Finding]:
     seen = set()
     for loader, again in _trained_for_epochs(project):
-        if loader.call in seen or loader.name not in TORCH_LOADERS:
+        if loader.call in seen or not project.models.has(loader.name, "TorchLoader"):
             continue
         if not samplers.takes_whole_dataset(project, loader, shuffled=False) or _is_full_batch(project, loader):
             continue

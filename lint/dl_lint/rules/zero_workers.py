@@ -58,7 +58,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.flow.libraries import FILE_READERS, IN_MEMORY_DATASETS, MAP_DATASET_MODULES, TORCH_LOADERS
 from dl_lint.flow.values import Class, Const, External, Instance, Made, Value, alternatives
 from dl_lint.pipeline import trainers, training
 from dl_lint.rule import Finding, Related, rule
@@ -107,7 +106,7 @@ def _training(project: Project) -> Iterator[tuple[Loader, ast.AST, str]]:
 
 def _has_none(project: Project, loader: Loader) -> bool:
     """Whether a loader has no workers, and not because of a condition that somebody thought of."""
-    if loader.name not in TORCH_LOADERS or project.workers(loader) != "none":
+    if not project.models.has(loader.name, "TorchLoader") or project.workers(loader) != "none":
         return False
     size = project.argument(loader, "batch_size").value
     if any(isinstance(one, Const) and one.kind == "none" for one in alternatives(size)):
@@ -129,7 +128,7 @@ def _reading(project: Project, dataset: Value) -> str | None:
     for one in alternatives(dataset):
         if isinstance(one, Instance) or (isinstance(one, Made) and one.cls is not None):
             found = _reader(project, one.cls) if one.cls is not None else None
-        elif isinstance(one, Made) and one.name.startswith(MAP_DATASET_MODULES) and one.name not in IN_MEMORY_DATASETS:
+        elif isinstance(one, Made) and _reads_files(project, one.name):
             found = one.name.rpartition(".")[2]
         else:
             found = None
@@ -142,6 +141,12 @@ def _reader(project: Project, cls: Class) -> str | None:
     for function in project.fetching(cls):
         for call in function.calls:
             for one in alternatives(project.value(call.func)):
-                if isinstance(one, External) and one.name in FILE_READERS:
+                if isinstance(one, External) and project.models.has(one.name, "Reads"):
                     return one.name
     return None
+
+
+def _reads_files(project: Project, name: str) -> bool:
+    """Whether a class is a dataset of torchvision's or torchaudio's whose samples do not lie in memory."""
+    is_dataset = name.startswith(("torchvision.datasets.", "torchaudio.datasets."))
+    return is_dataset and not project.models.has(name, "InMemory")

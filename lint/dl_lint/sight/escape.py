@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.interpreter import classes
-from dl_lint.flow.libraries import HANDING_THROUGH, PREPARERS, WRAPPERS
+from dl_lint.flow.interpreter.library_calls import WRAPPED
 from dl_lint.flow.provenance import Origin, quoted
 from dl_lint.flow.values import Class, External, Made, alternatives
 from dl_lint.source.syntax import called, targets
@@ -149,7 +149,9 @@ class _Escape:
                         yield from self.of(above, path)
 
     def _passed(self, call: ast.Call, node: ast.AST, path: Items) -> Iterator[Origin]:
-        if called(call) in PREPARERS | HANDING_THROUGH:  # gives back what it is given, several as a tuple
+        if self._project.models.is_method(
+            called(call), "Prepared", "Same"
+        ):  # gives back what it is given, several as a tuple
             at = next((at for at, arg in enumerate(call.args) if _holds(arg, node)), 0)
             yield from self.of(call, (at, *path) if len(call.args) > 1 else path)
             return
@@ -163,7 +165,7 @@ class _Escape:
             for name in self._parameters(scope, call, node):
                 yield from self._named(name, scope, path)
         outside = [said for one in callee if (said := _outside(one)) is not None]
-        if outside and outside[0] in WRAPPERS:
+        if outside and self._project.models.has(outside[0], *WRAPPED):
             yield from self.of(call)
             return
         if not entered and outside:

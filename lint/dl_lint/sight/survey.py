@@ -313,7 +313,7 @@ def _attributes(project: Project, cls: Class) -> Iterator[tuple[str, Fact]]:
             read.setdefault(one.attribute, one.node)
     for name, node in sorted(read.items()):
         values = alternatives(project.value(node))
-        if provenance.is_known(project.value(node)):
+        if provenance.is_known(project, project.value(node)):
             yield name, Fact("known", " or ".join(dict.fromkeys(type(value).__name__.lower() for value in values)))
         else:
             yield name, _unknown(project, provenance.origin(project, node), node, quoted(node))

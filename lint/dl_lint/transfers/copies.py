@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import call_graph
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import arguments, tensor_memory
-from dl_lint.flow.libraries import ACCELERATORS
+from dl_lint.flow.placement import ACCELERATORS
 from dl_lint.flow.values import NONE, Absent, Batch, Const, Option, Parameter, Tensor, Value, alternatives
 from dl_lint.pipeline import loaders
 from dl_lint.source.positions import span
@@ -101,6 +102,7 @@ FARTHEST = 4
 """Calls that a device is followed through; it is made in main() and handed on two or three times."""
 
 
+@feature("devices that are accelerators", True)
 def is_accelerator(program: Program, expr: ast.expr) -> bool:
     """Whether a device is an accelerator, at least where there is one, for all known callers.
 

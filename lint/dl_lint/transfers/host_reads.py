@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import call_graph, enclosing, reaching
-from dl_lint.flow.interpreter.tensor_memory import VIEWS
+from dl_lint.flow.models import NO_MODEL
 from dl_lint.flow.values import Batch, Bound, External, Function, Tensor, Value, alternatives
 from dl_lint.source.positions import span
 from dl_lint.source.syntax import Assignment, Display, called, dotted, targets
@@ -26,27 +26,8 @@ Kind = Literal["tensor", "array", "container"]
 
 Use = Literal["read", "handed on"]
 
-READING = frozenset(
-    {"item", "tolist", "float", "double", "half", "bfloat16", "long", "int", "bool", "byte", "short", "clone",
-     "sum", "mean", "std", "var", "prod", "cumsum", "median", "norm", "dot", "max", "min", "amax", "amin", "argmax",
-     "argmin", "topk", "sort", "argsort", "any", "all", "nonzero", "unique", "add", "sub", "mul", "div", "pow", "abs",
-     "exp", "log", "round", "clamp", "softmax", "sigmoid", "equal", "eq", "gt", "lt", "ge", "le",
-     "add_", "sub_", "mul_", "div_", "__getitem__"}
-)  # fmt: skip
-"""Methods of a tensor that read its memory on the spot."""
-
-BUILTINS = frozenset(
-    {"print", "float", "int", "bool", "str", "repr", "sum", "max", "min", "sorted", "any", "all", "round"}
-)
-"""Builtin functions that read a tensor."""
-
-COMPUTING = frozenset({"torch", "torch.nn.functional", "torch.linalg", "torch.special", "numpy", "numpy.linalg"})
-"""Modules whose functions read what they are given."""
-
-UNREAD = frozenset(
-    {"is_tensor", "empty_like", "zeros_like", "ones_like", "is_floating_point", "numel", "from_numpy", "asarray"}
-)
-"""Functions of torch and numpy that look at a tensor's shape or share its memory."""
+READING = ("Read", "Fresh", "Cast", "Writes")
+"""What methods and functions give, as stubs say, that read the memory of a tensor on the spot."""
 
 BLOCKING = frozenset({"item", "cpu", "tolist", "numpy", "nonzero"})
 """Methods of a tensor of the device that return once all work queued before is done."""
@@ -164,17 +145,18 @@ class _Trail:
 
     def _attribute(self, node: ast.Attribute, kind: Kind) -> Iterator[tuple[ast.AST, Use]]:
         call = self.program.parents.get(node)
+        model = self.program.models.get(f"torch.Tensor.{node.attr}")
         if not isinstance(call, ast.Call) or call.func is not node:
-            if node.attr in ("T", "mT", "data", "H") and kind != "container":
+            if model.has("View") and kind != "container":
                 yield from self._uses(node, kind)
         elif kind == "container":
             if node.attr in ("values", "items", "copy", "get", "pop"):
                 yield from self._uses(call, "container" if node.attr != "get" else "tensor")
-        elif node.attr in VIEWS:
+        elif model.has("View"):
             yield from self._uses(call, kind)
-        elif kind == "tensor" and node.attr == "numpy":
+        elif kind == "tensor" and model.has("Array"):
             yield from self._uses(call, "array")
-        elif kind == "array" or node.attr in READING:
+        elif kind == "array" or model.has(*READING):
             yield call, "read"
 
     def _gathered(self, above: ast.AST, expr: ast.AST, kind: Kind) -> Iterator[tuple[ast.AST, Use]]:
@@ -218,15 +200,16 @@ class _Trail:
         for one in alternatives(self.program.value(func)):
             if isinstance(one, External):
                 package, _, last = one.name.rpartition(".")
-                if package == "builtins":
-                    if last in ("list", "tuple", "reversed", "enumerate", "zip", "iter", "dict"):
-                        yield from self._uses(call, "container")
-                    elif last in BUILTINS and kind != "container":
-                        yield call, "read"
-                    return
-                if package in COMPUTING and last not in UNREAD:
+                model = self.program.models.get(one.name)
+                if package == "builtins" and last in ("list", "tuple", "reversed", "enumerate", "zip", "iter", "dict"):
+                    yield from self._uses(call, "container")
+                elif model.has("View") and kind != "container":
+                    yield from self._uses(call, "array" if package == "numpy" else "tensor")
+                elif model.has(*READING) and not (package == "builtins" and kind == "container"):
                     yield call, "read"
-                    return
+                elif package != "builtins" and model == NO_MODEL:
+                    continue
+                return
         if kind == "array":
             yield call, "handed on"
 

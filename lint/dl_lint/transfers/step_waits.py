@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing, guards
+from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.interpreter import arguments
 from dl_lint.flow.values import External, Frame, alternatives
 from dl_lint.pipeline import loaders, loops, ranks, training, trip_counts
@@ -17,7 +18,6 @@ from dl_lint.source.positions import Span, span
 from dl_lint.source.syntax import Assignment, Display, called, children, dotted, targets, walk
 from dl_lint.transfers import copies
 from dl_lint.transfers.loop_invariants import calls_in, is_inside
-from dl_lint.transfers.synchronisation import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -218,7 +218,7 @@ def _is_computed_of(program: Program, expr: ast.AST, names: Collection[str]) -> 
         node = waiting.pop()
         if dotted(node) in names or (isinstance(node, ast.Call) and _moves(program, node)):
             return True
-        if isinstance(node, ast.Attribute) and node.attr in SHAPES:
+        if isinstance(node, ast.Attribute) and _is_metadata(program, node.attr):
             continue
         if isinstance(node, ast.Attribute) and node.attr == "grad":
             return True
@@ -273,6 +273,7 @@ def _tells(program: Program, node: ast.AST, entering: tuple[ast.Call, ...], name
             return _tells(program, above, entering, names)
 
 
+@feature("reads that decide what runs next", NOTHING_MORE)
 def _decisions(
     program: Program,
     within: LoopNode | None,
@@ -318,13 +319,24 @@ def _is_usual(program: Program, node: ast.AST, test: ast.expr) -> bool:
         case ast.Compare(left=counter, ops=[ast.Gt() | ast.GtE()], comparators=[ast.Constant(value=0 | 1)]):
             return (test, True) in enclosing.tests_around(program, node) and trip_counts.is_counter(program, counter)
         case ast.Compare(left=left, ops=[ast.Eq() | ast.Lt() | ast.LtE()], comparators=[ast.Constant(value=int(most))]):
-            return most <= _RAREST and _is_shape(left) and (test, False) in enclosing.tests_around(program, node)
+            return (
+                most <= _RAREST and _is_shape(program, left) and (test, False) in enclosing.tests_around(program, node)
+            )
         case _:
             return False
 
 
-def _is_shape(expr: ast.expr) -> bool:
+def _is_shape(program: Program, expr: ast.expr) -> bool:
     """Whether an expression is a number of a shape: ``x.shape[0]``, ``x.size(0)``, ``len(x)``."""
     if isinstance(expr, ast.Call):
-        return called(expr) in SHAPES | {"len"}
-    return isinstance(expr, ast.Subscript) and isinstance(expr.value, ast.Attribute) and expr.value.attr in SHAPES
+        return called(expr) == "len" or _is_metadata(program, called(expr))
+    return (
+        isinstance(expr, ast.Subscript)
+        and isinstance(expr.value, ast.Attribute)
+        and _is_metadata(program, expr.value.attr)
+    )
+
+
+def _is_metadata(program: Program, name: str) -> bool:
+    """Whether an attribute or a method of a tensor is known without its values."""
+    return name == "type" or program.models.has(f"torch.Tensor.{name}", "Metadata")

@@ -1,4 +1,4 @@
-"""What this process has allocated and not freed: Python's blocks, and glibc's bytes."""
+"""What this process has allocated and not freed: Python's blocks, glibc's bytes, and those of Arrow's own pool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ BLOCK = 80
 
 @dataclass(frozen=True, slots=True)
 class Allocated:
-    """Totals at one moment: ``blocks`` of Python's allocator, ``malloc_bytes`` of glibc's; -1 where not told."""
+    """Totals at one moment: ``blocks`` of Python's allocator, ``malloc_bytes`` of glibc's and of Arrow's pool; -1 where
+    not told.
+    """
 
     blocks: int
     malloc_bytes: int
@@ -51,4 +53,14 @@ def allocated() -> Allocated:
     if told is None:
         return Allocated(blocks, -1)
     info = told()
-    return Allocated(blocks, int(info.uordblks) + int(info.hblkhd))
+    return Allocated(blocks, int(info.uordblks) + int(info.hblkhd) + _arrow_bytes())
+
+
+def _arrow_bytes() -> int:
+    """Bytes of pyarrow's default pool, where that is not the C library's: mimalloc and jemalloc are not glibc's."""
+    arrow = sys.modules.get("pyarrow")
+    try:
+        pool = arrow.default_memory_pool() if arrow is not None else None
+        return 0 if pool is None or pool.backend_name == "system" else int(pool.bytes_allocated())
+    except AttributeError:  # while it is being imported
+        return 0

@@ -26,10 +26,15 @@ def plan(loader: Any, workers: int) -> list[Any]:
     if torch_private.reads_by_iteration(loader):
         once: list[Any] = [[None] * size] * _BATCHES if batched else [None] * _SAMPLES
     else:
-        indices = first_indices(loader, _SAMPLES)
+        indices = read_indices(loader)
         indices = (indices * _SAMPLES)[:_SAMPLES]
         once = [indices[at : at + size] for at in range(0, len(indices), size)] if batched else indices
     return [each for _ in range(2) for each in once for _ in range(workers)]
+
+
+def read_indices(loader: Any) -> list[Any]:
+    """The indices that are read. Draws from the loader's sampler."""
+    return first_indices(loader, _SAMPLES)
 
 
 def functions(loader: Any) -> dict[str, str]:

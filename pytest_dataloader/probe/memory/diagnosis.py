@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.batch_retention import KEPT_BYTES, kept_bytes_per_batch
-from pytest_dataloader.probe.loader.positions import length_of
+from pytest_dataloader.probe.loader.positions import flat_indices, length_of
 from pytest_dataloader.probe.loader.settings import start_method_of
 from pytest_dataloader.probe.memory.copy_on_access import DirectTest, Sources, compare_with_control
 from pytest_dataloader.probe.memory.growth import (
@@ -57,6 +57,8 @@ class Diagnosis:
     nothing_to_read: bool = False
     """Whether what was to be read has ended before its first sample, without an error."""
     cycles: ReferenceCycles = NO_CYCLES
+    crossing_bytes_per_batch: int = 0
+    """What a batch takes on its way to the main process."""
 
     @property
     def unread(self) -> bool:
@@ -125,7 +127,19 @@ def classify_growth(found: DirectTest, epoch: EpochShape, *, start_method: str, 
         reader_failure=found.failure,
         nothing_to_read=_ended_at_once(found),
         cycles=cycles,
+        crossing_bytes_per_batch=round(_samples_in_batch(found, epoch) * _crossing_bytes(found)),
     )
+
+
+def _crossing_bytes(found: DirectTest) -> float:
+    """Of a sample, what crosses to the main process."""
+    return max((window.crossing_bytes_per_sample for window in found.windows.values()), default=0.0)
+
+
+def _samples_in_batch(found: DirectTest, epoch: EpochShape) -> float:
+    """Of a batch sampler of the user's, the mean."""
+    batches = found.plan.batches
+    return len(flat_indices(batches)) / len(batches) if batches else epoch.batch
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,5 +68,14 @@ class Memory:
     """What a worker holds, and nothing but cycles keeps; part of ``growth_bytes_per_worker`` from 1 MiB on."""
     sampler: SamplerMemory = NO_SAMPLER
     """What the main process holds for it, which is no part of what workers take."""
+    batches_ahead: int = 0
+    """Batches that workers make ahead of the loop, num_workers x prefetch_factor; 0 without workers."""
+    batch_bytes: int = 0
+    """What each takes in shared memory, or on its way through a pipe."""
     kept_batches: KeptBatches = NO_KEPT_BATCHES
     """What an iterable around the loader keeps of its batches, in the main process."""
+
+    @property
+    def bytes_ahead(self) -> int:
+        """What the batches made ahead of the loop take at most."""
+        return self.batches_ahead * self.batch_bytes

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host.allocator import Allocated, allocated
 from pytest_dataloader.probe.internals import torch_private, torch_worker_loop
+from pytest_dataloader.probe.loader.batch_storages import weigh
 from pytest_dataloader.probe.loader.coordination import workers_told
 from pytest_dataloader.probe.loader.positions import Plan, flat_indices
 from pytest_dataloader.probe.memory import holders
@@ -61,6 +62,8 @@ class ReaderReport:
     restarted: Allocated | None
     growth: tuple[tuple[str, int], ...]
     collected: Collected = field(default_factory=Collected)
+    crossing_bytes_per_sample: float = 0.0
+    """What crosses to the main process, of the batch that had most for each of its samples."""
 
 
 class SampleReader:
@@ -85,6 +88,9 @@ class SampleReader:
         self.batches = 0
         """Read until then."""
         self.collector = Collector()
+        self.crossing = 0
+        """Bytes of the last batch that would cross to the main process."""
+        self.crossing_per_sample = 0.0
 
     def get(self, timeout: float | None = None) -> Any:  # noqa: ARG002  # the queue's signature
         """The next indices, as the worker asks for them."""
@@ -104,7 +110,7 @@ class SampleReader:
             self.error = self.error or error
             return
         try:
-            _Pickling(_Nowhere()).dump(data)
+            self.crossing = weigh(data).crossing_bytes
         except Exception as unpicklable:
             self.error = self.error or f"{type(unpicklable).__name__}: {unpicklable}"
 
@@ -133,7 +139,9 @@ class SampleReader:
             at = time.monotonic()
             yield self.sent, batch
             self.sent += 1
-            read += 0 if self.ended else samples
+            if not self.ended:
+                read += samples
+                self.crossing_per_sample = max(self.crossing_per_sample, self.crossing / max(1, samples))
             self._adapt(samples, time.monotonic() - at)
             spent = time.monotonic() - started
             late = spent >= _WINDOW_SECONDS[name] and not self._doubtful(name, read, spent)
@@ -250,6 +258,7 @@ class SampleReader:
             self.restarted,
             growth[:50],
             collected,
+            self.crossing_per_sample,
         )
         self.blocks, self.batches = window.allocated.blocks, self.sent
         self.child.tell(pickle.dumps(window))
@@ -270,17 +279,3 @@ def read_as_worker(loader: Any, plan: Plan, seen: Walk) -> Callable[[Child], Non
 
 _SEED = 20260813
 """Of the reader's random numbers; drawing one from the loader's generator would change the user's run."""
-
-
-class _Nowhere:
-    def write(self, data: Any) -> int:
-        return len(data)
-
-
-class _Pickling(pickle.Pickler):
-    """Pickles all but tensors and plain arrays: it is the references to Python objects that sending a batch writes."""
-
-    def reducer_override(self, thing: Any) -> Any:
-        if hasattr(thing, "untyped_storage") or (type(thing).__name__ == "ndarray" and thing.dtype != object):
-            return int, ()
-        return NotImplemented

@@ -95,3 +95,5 @@ class Shm(ResourceUse):
     """Segments that the main process held whenever an epoch had ended, or that had a name in /dev/shm."""
     open_after_leaving: tuple[int, ...] = ()
     """The same after each epoch that was left early."""
+    unshown_bytes: int = 0
+    """Of ``batch_bytes``, those that no tensor of the batch shows: views carry their whole storage."""

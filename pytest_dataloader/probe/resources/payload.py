@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_dataloader.probe.host.child_process import Child
-from pytest_dataloader.probe.internals import torch_private, torch_worker_loop
+from pytest_dataloader.probe.internals import torch_worker_loop
+from pytest_dataloader.probe.loader.batch_storages import weigh
 from pytest_dataloader.probe.loader.coordination import workers_told
-from pytest_dataloader.probe.loader.referents import is_object_array
 
 _MOST_BATCHES = 3
 """Batches weighed: a first one alone may be unlike the others."""
@@ -29,6 +29,8 @@ class Payload:
     bytes: int
     batches: int = 1
     error: str = ""
+    unshown_bytes: int = 0
+    """Of storages, beyond what their tensors show."""
 
     @property
     def known(self) -> bool:
@@ -44,9 +46,9 @@ def weigh_batch(thing: Any) -> Payload:
     Tensors that share a storage travel once, empty ones not at all; numpy arrays and strings go through a pipe.
     Raises what pickling the thing raises.
     """
-    scale = _Scale(_Nowhere())
-    scale.dump(thing)
-    return Payload(len(scale.storages), sum(scale.storages.values()))
+    weight = weigh(thing)
+    pages = sum(-(-size // _PAGE) * _PAGE for size in weight.storage_bytes)
+    return Payload(len(weight.storage_bytes), pages, unshown_bytes=weight.shared_bytes - weight.tensor_bytes)
 
 
 def weigh_first_batches(loader: Any) -> Payload:
@@ -58,15 +60,17 @@ def weigh_first_batches(loader: Any) -> Payload:
         if answer is None:
             no_answer = f"gave no batch in {_TIMEOUT_SECONDS:.0f} s"
             return replace(UNKNOWN, error=f"the process that makes the first batches {child.end() or no_answer}")
-    return Payload(*pickle.loads(answer))
+    return pickle.loads(answer)  # type: ignore[no-any-return]  # what the child told
 
 
 def _weigh_as_worker(loader: Any, child: Child) -> None:
     seen: list[Payload] = []
 
     def tell(error: str) -> None:
-        largest = (max((each.storages for each in seen), default=0), max((each.bytes for each in seen), default=0))
-        child.tell(pickle.dumps((*largest, len(seen), error)))
+        storages, size, unshown = (
+            max((getattr(each, name) for each in seen), default=0) for name in ("storages", "bytes", "unshown_bytes")
+        )
+        child.tell(pickle.dumps(Payload(storages, size, len(seen), error, unshown)))
         child.sleep()
 
     tasks = torch_worker_loop.first_tasks(loader, _MOST_BATCHES)
@@ -74,34 +78,3 @@ def _weigh_as_worker(loader: Any, child: Child) -> None:
         tasks, seconds=_WEIGHING_SECONDS, take=lambda batch: seen.append(weigh_batch(batch)), done=tell
     )
     torch_worker_loop.work(loader, queues, queues, seed=_SEED, workers=workers_told(loader))
-
-
-class _Nowhere:
-    def write(self, data: Any) -> int:
-        return len(data)
-
-
-class _Scale(pickle.Pickler):
-    """Pickles a thing to nowhere, as a queue does, and notes the storages of the tensors that it meets."""
-
-    def __init__(self, file: Any) -> None:
-        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self.storages: dict[int, int] = {}
-
-    def reducer_override(self, thing: Any) -> Any:
-        if type(thing).__name__ == "ndarray" and not is_object_array(thing):
-            return int, ()
-        if not hasattr(thing, "untyped_storage"):
-            return NotImplemented
-        for part in torch_private.dense_parts(thing):
-            self._note(part)
-        return int, ()
-
-    def _note(self, tensor: Any) -> None:
-        try:
-            storage = tensor.untyped_storage()
-            size = int(storage.nbytes())
-            if size and tensor.device.type == "cpu":
-                self.storages[storage.data_ptr()] = -(-size // _PAGE) * _PAGE
-        except (NotImplementedError, RuntimeError):  # kinds of tensors that have no storage
-            return

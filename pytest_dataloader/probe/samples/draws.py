@@ -96,6 +96,11 @@ class Draws:
             for one, other in itertools.combinations(group, 2)
         )
 
+    @property
+    def reseeded_globals(self) -> tuple[str, ...]:
+        """Global generators that calls leave where the sample alone says, or all samples alike."""
+        return tuple(name for name in self.drawn if name in GLOBALS and self.reseeded(name))
+
     def constant_streams(self, name: str) -> dict[EpochWorker, str]:
         """Where different calls drew from one and the same stream, though each began displaced."""
         found: dict[EpochWorker, str] = {}
@@ -180,7 +185,7 @@ class Draws:
         """Every fault, by generator; ``functions`` names the user's functions by the kind of call."""
         found = [fault for name in self.drawn for fault in self._faults_of(name, shuffles, functions)]
         if not found and (agreeing := self._same_content()):
-            found.append(DrawFault("same_content", functions["sample"], agreeing))
+            found.append(DrawFault("same_content", functions["sample"], agreeing, "by no generator that was found"))
         return tuple(found)
 
     def _faults_of(self, name: str, shuffles: bool, functions: Mapping[str, str]) -> Iterator[DrawFault]:

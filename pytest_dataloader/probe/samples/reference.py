@@ -67,7 +67,7 @@ def _read(
     deadline = time.monotonic() + seconds
     if indices is not None and torch_private.reads_by_iteration(loader):
         raise TypeError("an iterable dataset has no indices")
-    source = iter(loader.dataset) if indices is None else _at(loader, indices)
+    source = iter(loader.dataset) if indices is None else read_at(loader, indices)
     whole = torch_private.iterates_batches(loader)
     found: list[str] = []
     read = 0
@@ -78,7 +78,7 @@ def _read(
     return tuple(found), read < most or indices is not None
 
 
-def _at(loader: Any, indices: Sequence[Any]) -> Iterator[Any]:
+def read_at(loader: Any, indices: Sequence[Any]) -> Iterator[Any]:
     """The samples at indices, asked for as torch does: in batches of a dataset with ``__getitems__``, else singly."""
     if not fetches_batches(loader):
         yield from (loader.dataset[index] for index in indices)

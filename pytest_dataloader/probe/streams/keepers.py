@@ -37,6 +37,8 @@ _TEXT = 256
 """Bytes from which a text or a record counts."""
 _MOST_BYTES = 1 << 30
 _LONG = 3600.0
+_LEAST_SECONDS = 6.0
+"""For as many looks as an answer takes, where the seconds that there are gave fewer of them."""
 _TRIED = 64
 _REPLAYING: tuple[type, ...] = (itertools.cycle,)
 """What is known to give again what it keeps, for ever, once what it goes through has ended."""
@@ -108,9 +110,14 @@ class _Watch:
                 self._look()
                 if self._enough():
                     return False
-            if time.monotonic() > self.deadline + self.seconds:
+            if self._is_over(self.seconds):
                 return False
-        return time.monotonic() <= self.deadline
+        return not self._is_over(0.0)
+
+    def _is_over(self, more: float) -> bool:
+        """Whether the seconds given, and ``more``, are spent; longer where too few looks were taken for an answer."""
+        over = time.monotonic() - self.deadline
+        return over > more and (len(self.looks) >= LEAST_LOOKS or over > max(more, _LEAST_SECONDS))
 
     def _is_time(self) -> bool:
         """Whether to look again: after some batches, or fewer where they come slowly."""

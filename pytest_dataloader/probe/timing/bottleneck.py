@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.timing.stragglers import STRAGGLES
-from pytest_dataloader.quantities import counted, figure
+from pytest_dataloader.quantities import counted, figure, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +19,11 @@ _APART = 1.25
 """Where what the stages allow is not known better than by this factor, its interval is told."""
 MAIN_SHARE = 0.5
 """Share of a cost from which a part of it is what to mend."""
+
+MUCH_BYTES = 1_000_000
+"""Of a batch, from which it is told how they cross, and tried whether another way is better. With tensors in place of
+one array the CPU time of a sample was 5 times as much for batches of 16 and 160 kB, 0.9 for 1.6 MB and 0.5 for 16 MB;
+with copies of views 0.8 for storages of 0.6 MB a batch, 0.4 for 6.4 and 0.15 for 64 (benchmarks/batch_transport.py)."""
 
 _WHAT = {
     "read": "waiting inside the dataset",
@@ -63,7 +68,7 @@ def _because(seen: Stages, part: str) -> Iterator[str]:
             yield f"and worker {seen.slowest_worker} takes {times}, which wait for it because batches keep their order"
     elif part == "main":
         receive = seen.ms_per_sample["receive"]
-        if seen.sampler_ms_per_sample >= MAIN_SHARE * receive:
+        if is_by_sampler(seen):
             yield "most of it in the sampler"
         elif seen.handover_ms_per_sample >= MAIN_SHARE * receive:
             yield "most of it waiting for the workers' threads that hand tensors over, which their Python code holds up"
@@ -84,6 +89,11 @@ def _of_workers(seen: Stages) -> str:
         costs = next(one.ms_per_sample for one in seen.per_worker if one.worker == seen.slowest_worker)
     own = f"{figure(costs[seen.bottleneck])} ms of one worker's time"
     return f"{own}, {seen.workers} side by side" if seen.workers > 1 else own
+
+
+def is_by_sampler(seen: Stages) -> bool:
+    """Whether drawing indices is most of what receiving costs."""
+    return seen.sampler_ms_per_sample >= MAIN_SHARE * seen.ms_per_sample["receive"]
 
 
 def best_ms_with_workers(seen: Stages) -> float:
@@ -120,7 +130,18 @@ def describe_follow_up(seen: Stages) -> str:
         found += (
             f"; workers cost more than they bring: num_workers=0 gives {alone} samples/s, {seen.workers} at most {now}"
         )
+    if seen.workers and seen.array_bytes_per_batch >= MUCH_BYTES:
+        found += f"; {size(seen.array_bytes_per_batch)} of arrays in each batch are pickled through a pipe"
+    if seen.workers and seen.unshown_bytes_per_batch >= MUCH_BYTES:
+        shown, crossing = size(seen.tensor_bytes_per_batch), size(seen.shared_bytes_per_batch)
+        found += f"; tensors of {shown} in each batch are views, and carry {crossing} through shared memory"
     times = seen.sample_times
+    if times is not None and times.reads is not None and times.reads_again:
+        each, held = size(times.reads.bytes / times.reads.samples), size(times.reads.file_bytes)
+        found += (
+            f"; a sample reads {each} of files and gives {size(times.given_bytes)}, so that an epoch reads "
+            f"the {held} of {counted(times.reads.files, 'file')} {times.times_read:,.0f} times"
+        )
     if times is not None and times.slowest:
         named = " and ".join(f"sample {one.index} takes {figure(one.ms)} ms" for one in times.slowest)
         spread = f"median {figure(times.median_ms)}, 95 % below {figure(times.p95_ms)} ms"

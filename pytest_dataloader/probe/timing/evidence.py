@@ -119,6 +119,18 @@ class WorkerStages:
 
 
 @dataclass(frozen=True, slots=True)
+class TriedChange:
+    """A change of a loader's settings that was measured beside the loader as it is."""
+
+    change: str
+    """As code, such as ``num_workers=4``, or in words."""
+    gain: float
+    """Times as many samples a second as without it: the smallest of all rounds."""
+    samples_per_second: float
+    """With it: the most of all rounds."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stages:
     """Where the time of a loader goes. Times are without the wait for a CPU that others held; 0 where not measured."""
 
@@ -150,6 +162,8 @@ class Stages:
     because workers bring more than they cost."""
     sample_times: SampleTimes | None = None
     """Single samples, read one by one after the run; None where that was not tried, or could not be."""
+    tried: tuple[TriedChange, ...] = ()
+    """Changes that the bottleneck suggests; none where a trial takes too long, or the loader does not take them."""
     sampler_ms_per_sample: float = 0.0
     """Part of ``receive`` (without workers: of nothing else): drawing indices in the main process."""
     sampler_waiting_ms_per_sample: float = 0.0
@@ -181,6 +195,12 @@ class Stages:
     tensors_per_batch: int = 0
     """In the first batch, as far as they can be seen."""
     tensor_bytes_per_batch: int = 0
+    shared_bytes_per_batch: int = 0
+    """Of the first batch, what crosses from a worker by shared memory: the whole storage of each tensor."""
+    piped_bytes_per_batch: int = 0
+    """Of the first batch, what is pickled and crosses by a pipe, numpy's arrays among it."""
+    array_bytes_per_batch: int = 0
+    """Of these, numpy's arrays."""
     batches_per_epoch: int = 0
     """0 where it is not known."""
     batches: int = 0
@@ -206,6 +226,16 @@ class Stages:
     def empty(self) -> bool:
         """Whether an epoch ended without a batch."""
         return not (self.batches or self.hung_seconds)
+
+    @property
+    def unshown_bytes_per_batch(self) -> int:
+        """What crosses by shared memory because tensors are views of larger storages."""
+        return max(0, self.shared_bytes_per_batch - self.tensor_bytes_per_batch)
+
+    @property
+    def crossing_bytes_per_batch(self) -> int:
+        """What crosses from a worker to the main process in all."""
+        return max(self.shared_bytes_per_batch, self.tensor_bytes_per_batch) + self.piped_bytes_per_batch
 
     @property
     def stall(self) -> float:

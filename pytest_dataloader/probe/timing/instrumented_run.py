@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
@@ -26,7 +27,7 @@ from pytest_dataloader.probe.internals.envelopes import (
     stamp_before,
     stamp_cheap,
 )
-from pytest_dataloader.probe.loader.batch_storages import tensors
+from pytest_dataloader.probe.loader.batch_storages import BatchWeight, tensors, weigh
 from pytest_dataloader.probe.loader.borrowing import Borrowed
 from pytest_dataloader.probe.loader.counting import count_samples
 from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, leading_indices, length_of
@@ -146,6 +147,8 @@ class InstrumentedLoader(Borrowed):
         """The one that the next step is given, where there is a step; none once the epoch has ended."""
         self.tensors = self.tensor_bytes = 0
         """Of the first batch."""
+        self.weight = BatchWeight()
+        """The same, by the ways that it goes."""
         self._period_ns = 0.0
         self._spent_ns = 0.0
         self._working_ns = self._worked = 0
@@ -320,6 +323,8 @@ class InstrumentedLoader(Borrowed):
         held = list(tensors(batch))
         parts = [part for tensor in held for part in torch_private.dense_parts(tensor)]
         self.tensors, self.tensor_bytes = len(held), sum(part.element_size() * part.numel() for part in parts)
+        with contextlib.suppress(Exception):  # what came may not go again
+            self.weight = weigh(batch)
 
     def _began(self, now: Moment) -> None:
         workers = [worker.pid for worker in self.workers]

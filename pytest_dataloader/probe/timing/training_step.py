@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import traceback
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import BadLimit
+from pytest_dataloader.printable import did_you_mean
 from pytest_dataloader.probe.host.clocks import wall_ns
 
 if TYPE_CHECKING:
@@ -49,9 +49,15 @@ def step_at(step: str | Callable[[Any], object] | None) -> Callable[[Any], objec
         return step
     module, _, attribute = step.partition(":")
     try:
-        found = functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
-    except (ImportError, AttributeError) as error:
+        found: Any = importlib.import_module(module)
+    except ImportError as error:
         raise BadLimit(f"step: {error}") from None
+    for name in attribute.split("."):
+        if not hasattr(found, name):
+            near = did_you_mean(name, dir(found))
+            raise BadLimit(f"step: {getattr(found, '__name__', module)} has no attribute {name!r}{near}")
+        found = getattr(found, name)
     if not callable(found):
         raise BadLimit(f"step: {step} is no callable that takes a batch")
-    return found
+    taken: Callable[[Any], object] = found
+    return taken

@@ -231,20 +231,6 @@ def behind_a_copy_that_waits(model, dataset, kinds):
         model(scores, weights, masks, kinds)
 
 
-def before_a_copy_that_waits(model, optimizer, dataset):
-    for images, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
-        images = images.to(device)
-        labels = labels.float().unsqueeze(1).to(device)
-        model(images, labels)
-        images, labels = images.to(device), (labels * 2).to(device)
-
-
-def before_a_copy_that_waits_in_one_line(model, optimizer, dataset):
-    for left, right, labels in DataLoader(dataset, num_workers=4, pin_memory=True):
-        labels, images = labels.to(device), torch.cat([left, right]).to(device)
-        model(images, labels)
-
-
 def joined(model, batches):
     for left, right, labels in batches:
         images = torch.cat([left, right], dim=0)
@@ -275,20 +261,6 @@ def beside_copies_that_need_not_wait(model, dataset, more):
         model(images, labels, weights, extra)
 
 
-def before_a_tensor_of_a_list(model, dataset, domain, order):
-    for images, labels, masks, lengths in DataLoader(dataset, num_workers=4, pin_memory=True):
-        count = images.size(0)
-        images = images.to(device)
-        domains = torch.tensor([domain] * count).to(device)
-        labels = labels.to(device)
-        weights = torch.tensor([1.0, 2.0], device=device)
-        masks = masks.to(device)
-        places = torch.as_tensor([at for at in order], device="cuda:1")
-        lengths = lengths.to(device)
-        kinds = torch.tensor(domain + [count]).cuda()
-        model(images, domains, labels, weights, masks, places, lengths, kinds)
-
-
 def before_a_tensor_made_on_the_device(model, dataset, domain, known):
     for images, labels, masks, lengths in DataLoader(dataset, num_workers=4, pin_memory=True):
         images = images.to(device)  # expect
@@ -300,33 +272,6 @@ def before_a_tensor_made_on_the_device(model, dataset, domain, known):
         lengths = lengths.to(device)  # expect
         kept = torch.tensor([domain] * 4)
         model(images, noise, labels, like, masks, copied, lengths, kept)
-
-
-def before_a_tensor_made_on_the_spot(model, dataset, limit, names):
-    for images, labels, masks, lengths, texts in DataLoader(dataset, num_workers=4, pin_memory=True):
-        count = images.size(0)
-        images = images.to(device)
-        lengths_of = torch.IntTensor([limit] * count).to(device)
-        blank = torch.LongTensor(count, limit + 1).fill_(0).to(device)
-        labels = labels.to(device)
-        ones = torch.ones(count, 1).view(-1).long().cuda()
-        masks = masks.to(device)
-        order = torch.arange(count)
-        order = order.to(device)
-        lengths = lengths.to(device)
-        named = torch.tensor(names).float().cuda()
-        texts = texts.to(device)
-        places = torch.FloatTensor(names).to(device)
-        model(images, lengths_of, blank, labels, ones, masks, order, lengths, named, texts, places)
-
-
-def before_a_tensor_that_may_be_as_it_was(model, dataset, kind):
-    for images, labels, masks, lengths in DataLoader(dataset, num_workers=4, pin_memory=True):
-        images = images.to(device)
-        labels = labels.to(kind.dtype).to(device)
-        masks = masks.to(device)
-        lengths = torch.as_tensor(lengths).to(device)
-        model(images, labels, masks, lengths)
 
 
 def behind_a_tensor_that_may_be_as_it_was(model, dataset):
@@ -883,15 +828,6 @@ def left_in_the_tenth_pass(model, dataset):
         model(images.to(device))  # expect
         if index == 10:
             break
-
-
-def pageable_at_the_start_of_a_loop(model, dataset, steps):
-    for images, _ in DataLoader(dataset, num_workers=4, pin_memory=True):
-        images = images.to(device)
-        mixed = images.clone()
-        with torch.no_grad():
-            for moment in torch.linspace(0, 1, steps):
-                mixed = model(mixed, images, moment.expand(mixed.size(0)).to(device))
 
 
 def pageable_further_on_in_a_loop(model, dataset, steps):

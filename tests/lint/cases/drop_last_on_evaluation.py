@@ -141,32 +141,6 @@ def endless(dataset):
 val_batches = endless(make("val"))
 
 
-class Preview:
-    def __init__(self, dataset):
-        self.val_loader = DataLoader(dataset, batch_size=8, shuffle=True, drop_last=True)
-        self.val_iter = iter(self.val_loader)
-
-    def val(self, model):
-        try:
-            return model(next(self.val_iter))
-        except StopIteration:
-            self.val_iter = iter(self.val_loader)
-            return model(next(self.val_iter))
-
-
-def with_a_companion(model, sources, references):
-    loader = DataLoader(sources, batch_size=8)
-    test_loader = DataLoader(references, batch_size=8, drop_last=True)
-    companions = iter(test_loader)
-    for batch in loader:
-        try:
-            other = next(companions)
-        except StopIteration:
-            companions = iter(test_loader)
-            other = next(companions)
-        model(batch, other)
-
-
 class Wrapped(DataLoader):
     def __init__(self, mode="train", **options):
         super().__init__(**options)

@@ -184,7 +184,7 @@ def cast_to_what_it_may_be_already(model, dataset, dtype, like):
         labels = labels.long().to(device, non_blocking=True)  # expect
         half = depths.half().view(-1).cuda(non_blocking=True)  # expect
         depths = depths.to(dtype).cuda(non_blocking=True)
-        typed = masks.type(torch.LongTensor).cuda(non_blocking=True)
+        typed = masks.type(torch.LongTensor).cuda(non_blocking=True)  # expect
         masks = masks.type_as(like).to(torch.float32).cuda(non_blocking=True)
         model(images, labels, half, depths, typed, masks)
 

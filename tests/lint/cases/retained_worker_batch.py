@@ -197,37 +197,6 @@ def unknown(loader):
     return kept
 
 
-def shown(threshold):
-    first, some, others = [], [], []
-    for step, (images, labels) in enumerate(LOADER):
-        if step < 10:
-            first.append(labels.cpu())
-        if len(some) < 10:
-            some.append(labels.cpu())
-        if labels.max() < threshold:
-            others.append(labels.cpu())  # expect
-    return first, some, others
-
-
-def enough_of_them(dataset, model, most):
-    features, labels, images = [], [], []
-    loader = DataLoader(dataset, batch_size=32, num_workers=4)
-    for batch, targets in loader:
-        features.append(model(batch))
-        labels.append(targets.cpu())
-        if sum(one.shape[0] for one in features) >= most:
-            break
-    for index, (batch, targets) in enumerate(loader):
-        labels.append(targets.cpu())
-        if index > 10:
-            return torch.cat(labels)
-    for batch, targets in loader:
-        images.append(batch.cpu())  # expect
-        if targets.max() > most:
-            break
-    return torch.cat(labels), torch.cat(images)
-
-
 class Captions(Dataset):
     """414,000 pairs."""
 

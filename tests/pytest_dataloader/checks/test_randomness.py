@@ -50,7 +50,7 @@ OF_ALL_KINDS: dict[DrawFaultKind, tuple[str, str]] = {
     "same_draws_on_ranks": ("dataset.rng gave the same numbers to all workers", ""),
 }
 SHARED = DrawFault("frozen_generator", "dataset.rng", ("workers", "epochs"))
-ALIKE = DrawFault("same_content", "Rows", ("workers",))
+ALIKE = DrawFault("same_content", "Rows", ("workers",), "by no generator that was found")
 VERDICTS = {
     "all draws differ": Judgement(
         SEEN, "passed", "numpy.random: all draws differ (32 samples in 2 epochs of 2 workers)", in_full=True
@@ -70,6 +70,11 @@ VERDICTS = {
     "draws that may be alike": Judgement(
         replace(SEEN, drawn=("random", "torch"), alike={"torch": "in every epoch, as an evaluation may"}), "passed",
         "random: all draws differ; torch: draws alike in every epoch, as an evaluation may (32 samples",
+    ),
+    "draws that seed the process that trains": Judgement(
+        replace(SEEN, workers=0, alike={"torch": "whenever the same is read"}, seeds_process=("torch",)), "passed",
+        "numpy.random: all draws differ; torch: draws alike whenever the same is read; reading seeds torch of this",
+        ("DL407",),
     ),
     "nothing but draws that may be alike": Judgement(
         replace(SEEN, alike={"numpy.random": "whenever the same is read"}), "passed",
@@ -108,8 +113,13 @@ VERDICTS = {
     ),
     "the same content": Judgement(
         replace(SEEN, faults=(ALIKE,)), "inconclusive",
-        "Rows makes samples that change when they are read again, and change alike in all workers: by a generator that "
-        "was not found, or because reading changes what the dataset keeps", ("DL402",), in_full=True,
+        "Rows makes samples that change when they are read again, and change alike in all workers (by no generator "
+        "that was found)", ("DL402",), in_full=True,
+    ),
+    "what reading changes": Judgement(
+        replace(SEEN, drawn=(), varies=True, changed_by_reading="dataset.rows"), "passed",
+        "samples change because reading changes dataset.rows: see order (32 samples in 2 epochs of 2 workers)",
+        in_full=True,
     ),
     "the same content twice": Judgement(
         replace(SEEN, faults=(ALIKE, ALIKE)), "inconclusive", "Rows makes samples that change", ("DL402",)
@@ -282,7 +292,7 @@ class Counting(Rows):
 def test_alike_without_a_known_generator_is_told_but_not_accused() -> None:
     verdict = judge(measure(DataLoader(Counting(), 8, num_workers=2), setting=QUICK))
     assert verdict.outcome == "inconclusive"
-    assert "a generator that was not found" in verdict.reason
+    assert "change alike in all workers and epochs (reading changes dataset.calls)" in verdict.reason
 
 
 def test_a_loader_that_raises_or_hangs_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -299,7 +299,7 @@ class SlowToBegin(torch.utils.data.IterableDataset[Any]):
 
 
 def test_starting_takes_no_part_of_the_time_for_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_dataloader.checks.resume._SECONDS", 0.1)
+    monkeypatch.setattr("pytest_dataloader.checks.resume._SECONDS", 0.5)
     from torchdata.stateful_dataloader import StatefulDataLoader  # type: ignore[import-untyped]  # no py.typed
 
     seen = measure(StatefulDataLoader(SlowToBegin(), batch_size=1), setting=QUICK)

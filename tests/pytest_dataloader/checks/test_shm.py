@@ -52,6 +52,17 @@ def at_most(count: int) -> dict[str, int]:
 
 VERDICTS = {
     "nothing is left": Judgement(SEEN, "passed", f"{PEAK}, nothing left behind; {EXTENT}", in_full=True),
+    "views of large storages": Judgement(
+        replace(SEEN, batch_bytes=4_000_000, unshown_bytes=3_900_000), "passed",
+        f"{PEAK}, nothing left behind; a batch carries 4.0 MB, of which its tensors show 100.0 kB; {EXTENT}", ("",),
+        in_full=True,
+    ),
+    "views of most of their storages": Judgement(
+        replace(SEEN, batch_bytes=4_000_000, unshown_bytes=1_900_000), "passed", f"{PEAK}, nothing left behind; seen"
+    ),
+    "views of small storages": Judgement(
+        replace(SEEN, batch_bytes=999_000, unshown_bytes=990_000), "passed", f"{PEAK}, nothing left behind; seen"
+    ),
     "no shared memory at all": Judgement(
         replace(UNSEEN, predicted_peak_bytes=0), "passed", f"peak 0 B of 8.0 MB, nothing left behind; {EXTENT}",
         in_full=True,

@@ -506,7 +506,9 @@ def test_more_objects_than_are_looked_at_are_told_as_not_seen(monkeypatch: pytes
     assert "whether batches are kept around it was not seen in 1 batch" in seen.reason
 
 
-def test_batches_that_come_too_slowly_are_told_as_not_seen() -> None:
+def test_batches_that_come_too_slowly_are_told_as_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_dataloader.probe.streams.keepers._LEAST_SECONDS", 0.0)
+
     def give(around: Around) -> Iterator[Any]:
         for batch in around.loader:
             time.sleep(1.0)

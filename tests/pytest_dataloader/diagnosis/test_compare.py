@@ -18,7 +18,7 @@ from tests.pytest_dataloader.rendering import page
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMAND = "python -m pytest_dataloader compare"
+COMMAND = "pytest-dataloader compare"
 
 
 def document(verdict: str, reason: str = "peak 8 of 1,024", peak: int = 8, name: str = "train") -> dict[str, Any]:
@@ -79,7 +79,7 @@ def test_the_summary_of_a_job_is_added_to(folder: Path, monkeypatch: pytest.Monk
 def test_any_encoding_shows_it(folder: Path) -> None:
     folder.joinpath("new.json").write_text(json.dumps(document("failed", "größer \x1b[31m\u202e ")))
     for arguments, shown in (([], "gr\\xf6\\xdfer \\x1b[31m\\u202e"), (["--markdown"], "\\u274c worse")):
-        command = [sys.executable, *COMMAND.split()[1:], "old.json", "new.json", *arguments]
+        command = [sys.executable, "-m", "pytest_dataloader", "compare", "old.json", "new.json", *arguments]
         environ = os.environ | {"PYTHONIOENCODING": "ascii"}
         done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (1, "")

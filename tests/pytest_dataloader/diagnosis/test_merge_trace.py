@@ -1,4 +1,4 @@
-"""``merge-trace``: with a real trace of ``torch.profiler``, which shows that both have one clock, and bad files."""
+"""``trace merge``: with a real trace of ``torch.profiler``, which shows that both have one clock, and bad files."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def merged(tmp_path_factory: pytest.TempPathFactory, preloaded: Server) -> dict[
     folder = tmp_path_factory.mktemp("run")
     folder.joinpath("training.py").write_text(TRAINING)
     preloaded.run("training.py", folder=folder).check_returncode()
-    done = preloaded.run("-m", "pytest_dataloader", "merge-trace", "torch.json.gz", "ours.json", folder=folder)
+    done = preloaded.run("-m", "pytest_dataloader", "trace", "merge", "torch.json.gz", "ours.json", folder=folder)
     done.check_returncode()
     assert done.stdout.startswith("ours.merged.json: ")
     found: dict[str, Any] = json.loads(folder.joinpath("ours.merged.json").read_text())
@@ -174,7 +174,7 @@ def test_a_file_that_is_no_trace_is_told_in_a_line(
     assert main(["merge-trace", "torch.json", "ours.json"]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert err.startswith(f"python -m pytest_dataloader merge-trace: {words}")
+    assert err.startswith(f"pytest-dataloader trace merge: {words}")
     assert not folder.joinpath("ours.merged.json").exists()
 
 

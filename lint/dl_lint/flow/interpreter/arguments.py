@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow import scopes
 from dl_lint.flow.interpreter import classes, names, operations
-from dl_lint.flow.libraries import LOADERS, SAMPLERS
 from dl_lint.flow.values import (
     ABSENT,
     UNKNOWN,
@@ -155,7 +154,7 @@ def argument(program: Program, made: Made, name: str) -> Given | None:
     if inner is None:
         return None
     call, frames = inner
-    positions = LOADERS.get(made.name) or SAMPLERS.get(made.name) or ()
+    positions = program.models.get(made.name).positions
     found = given(program, call, positions, name)
     return Given(program.through(found.symbolic, frames), found.node)
 

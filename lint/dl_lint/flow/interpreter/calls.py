@@ -17,16 +17,6 @@ from dl_lint.flow.interpreter import (
     tensor_memory,
 )
 from dl_lint.flow.interpreter.classes import qualified
-from dl_lint.flow.libraries import (
-    CONFIGURATIONS,
-    HANDING_THROUGH,
-    LISTING,
-    LOADERS,
-    PREPARERS,
-    SAMPLERS,
-    TORCH_LOADER,
-    WEIGHTS,
-)
 from dl_lint.flow.program import evaluates, operation
 from dl_lint.flow.values import (
     NONE,
@@ -128,13 +118,14 @@ def of_value(program: Program, callee: Value, expr: ast.Call) -> Value:
 
 def _construct(program: Program, cls: Class, expr: ast.Call) -> Value:
     for name in classes.external_bases(program, cls):
-        if name in LOADERS:
+        if program.models.has(name, "Loader", "TorchLoader"):
             return Loader(name, expr, cls)
-        if name in SAMPLERS:
+        if program.models.has(name, "Sampler"):
             return Sampler(name, expr, cls)
         if names_one(program.hints.dataloader_classes, name):
-            return Loader(TORCH_LOADER, expr, cls)
-    settings = next((name for name in classes.external_bases(program, cls) if name in CONFIGURATIONS), None)
+            return Loader(library_calls.TORCH_LOADER, expr, cls)
+    bases = classes.external_bases(program, cls)
+    settings = next((name for name in bases if program.models.has(name, *configurations.SETTINGS)), None)
     if settings is not None:
         return Made(settings, expr, cls)
     if classes.is_attribute_dict(program, cls):
@@ -142,7 +133,8 @@ def _construct(program: Program, cls: Class, expr: ast.Call) -> Value:
     if objects.gives_keywords(program, cls):
         return Made("easydict.EasyDict", expr, cls)
     if program.hints.dataloader_classes and names_one(program.hints.dataloader_classes, qualified(cls.scope)):
-        return Loader(TORCH_LOADER, expr)  # without the class: its arguments are torch's, wherever it hands them on
+        # without the class: its arguments are torch's, wherever it hands them on
+        return Loader(library_calls.TORCH_LOADER, expr)
     return Instance(cls, expr)
 
 
@@ -214,19 +206,22 @@ def _of_made(program: Program, receiver: Made, name: str, expr: ast.Call) -> Val
         found = objects.of_instance(program, Instance(receiver.cls, receiver.call, receiver.frames), name)
         if found != UNKNOWN:
             return of_value(program, found, expr)
-    if name in PREPARERS | HANDING_THROUGH:
+    if program.models.is_method(name, "Prepared", "Same"):
         return _handed_through(program, name, expr)
     if isinstance(receiver, Loader):
         return Wrapped("iter", (receiver,)) if name == "__iter__" else UNKNOWN
     if isinstance(receiver, Sampler):
         return UNKNOWN
-    if configurations.is_configuration(receiver):
+    if configurations.is_configuration(program, receiver):
         return _of_configuration(program, receiver, name, expr)
     if receiver.name.endswith("multiprocessing.get_context"):  # a context has the functions of the module
         return library_calls.call(program, f"multiprocessing.{name}", expr)
-    parsed = options.parsed(receiver, name)
+    parsed = options.parsed(program, receiver, name)
     if parsed is not None:
         return parsed
+    modelled = library_calls.modelled(program, f"{receiver.name}.{name}", expr)
+    if modelled is not None:
+        return modelled
     copied = tensor_memory.moved(program, receiver, name, expr)
     return copied if copied is not None else _waiting(program, receiver, name, expr)
 
@@ -252,16 +247,16 @@ def _or_default(program: Program, found: Value, name: str, expr: ast.Call) -> Va
 
 
 def _of_unknown(program: Program, receiver: Value, name: str, expr: ast.Call) -> Value:
-    if name in PREPARERS | HANDING_THROUGH:
+    if program.models.is_method(name, "Prepared", "Same"):
         return _handed_through(program, name, expr)
     copied = tensor_memory.moved(program, receiver, name, expr)
-    if copied is None and (name in LISTING | WEIGHTS or name == "keys"):
+    if copied is None and (name == "keys" or program.models.is_method(name, "Lists", "Weights")):
         return operations.derived(operations.derived(UNKNOWN, "attr", name), "call", expr)
     return copied if copied is not None else _or_default(program, UNKNOWN, name, expr)
 
 
 def _handed_through(program: Program, name: str, expr: ast.Call) -> Value:
-    if name in PREPARERS:
+    if program.models.is_method(name, "Prepared"):
         return _prepared(program, expr)
     return program.symbolic(expr.args[0]) if expr.args else UNKNOWN
 

@@ -8,8 +8,8 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import arguments, classes
-from dl_lint.flow.libraries import CONFIGURATION_READERS, CONFIGURATIONS, DEFAULTS_OF_CONFIGURATIONS, HYDRA, MERGED
 from dl_lint.flow.values import (
     UNKNOWN,
     Absent,
@@ -41,27 +41,37 @@ DEEPEST = 8
 FORMATS = (".yaml", ".yml", ".json")
 
 
-def is_configuration(value: Value) -> bool:
+SETTINGS = ("Settings", "DefaultSettings")
+
+READ = ("SettingsFile", "Merged")
+
+HYDRA = "hydra.main"
+
+
+def is_configuration(program: Program, value: Value) -> bool:
     """Whether something is an object whose fields are settings, or what a configuration file was read into."""
-    return isinstance(value, Made) and value.name in CONFIGURATIONS | CONFIGURATION_READERS | {MERGED}
+    return isinstance(value, Made) and program.models.has(value.name, *SETTINGS, *READ)
 
 
 def is_read(program: Program, value: Value) -> bool:
     """Whether something is what a file was read into that no file of the repository is known to be, or was merged with
     others: what it says is the user's."""
-    if not isinstance(value, Made) or value.name not in CONFIGURATION_READERS | {MERGED}:
+    if not isinstance(value, Made) or not program.models.has(value.name, *READ):
         return False
-    return value.name == MERGED or program.solver.solve(("read", value), partial(_contents, program, value)) == UNKNOWN
+    if program.models.has(value.name, "Merged"):
+        return True
+    return program.solver.solve(("read", value), partial(_contents, program, value)) == UNKNOWN
 
 
+@feature("fields of configurations", None)
 def field(program: Program, config: Made, name: str) -> Value | None:
     """``config.name`` or ``config["name"]``, whichever place sets it; None where none is seen to."""
-    if config.name == MERGED:  # one that is merged into itself again and again asks for itself: the solver ends that
+    if program.models.has(config.name, "Merged"):  # what is merged with itself asks for itself: the solver ends that
         found = program.solver.solve(("merged", config.call, name), partial(_of_any, program, config, name))
         return None if found == UNKNOWN else found
-    if config.name in CONFIGURATION_READERS:
+    if program.models.has(config.name, "SettingsFile"):
         return _of_files(program, config, name)
-    if config.name not in CONFIGURATIONS:
+    if not program.models.has(config.name, *SETTINGS):
         return None
     found = program.solver.solve(("field", config, name), partial(_field, program, config, name))
     return None if found == UNKNOWN else found
@@ -84,7 +94,7 @@ def _field(program: Program, config: Made, name: str) -> Value:
     for store in program.modules.stores(name):
         if not store.op and _is_of(program, store.target.value, config):
             value = program.symbolic(store.value) if not store.path else UNKNOWN
-            found += [_as_default(config, one, store.node) for one in alternatives(value)]
+            found += [_as_default(program, config, one, store.node) for one in alternatives(value)]
     found += [program.symbolic(value) for value in _set_by_methods(program, config, name)]
     return union(found) if found else UNKNOWN
 
@@ -107,12 +117,13 @@ def _is_of(program: Program, expr: ast.expr, config: Made) -> bool:
     return any(isinstance(one, Made) and one.call is config.call for one in alternatives(program.value(expr)))
 
 
-def _as_default(config: Made, value: Value, node: ast.AST) -> Value:
+def _as_default(program: Program, config: Made, value: Value, node: ast.AST) -> Value:
     """A number, text or truth that the user's file may replace."""
-    is_setting = config.name in DEFAULTS_OF_CONFIGURATIONS and isinstance(value, Const)
+    is_setting = program.models.has(config.name, "DefaultSettings") and isinstance(value, Const)
     return Option(value, "configuration", node) if is_setting else value
 
 
+@feature("sections of configurations", UNKNOWN)
 def section(program: Program, name: str) -> Value:
     """The section ``name`` of the configurations of the program, of one that nobody knows: ``cfg.DATA_LOADER``."""
     return program.solver.solve(("section", name), partial(_section, program, name))
@@ -125,13 +136,14 @@ def _section(program: Program, name: str) -> Value:
         if isinstance(store.value, ast.Call)
         for one in alternatives(program.symbolic(store.value))
     ]
-    found = [one for one in made if isinstance(one, Made) and one.name in DEFAULTS_OF_CONFIGURATIONS]
+    found = [one for one in made if isinstance(one, Made) and program.models.has(one.name, "DefaultSettings")]
     return union(found) if found else UNKNOWN
 
 
 # --- files ---------------------------------------------------------------------------------
 
 
+@feature("configuration files", None)
 def _of_files(program: Program, read: Made, name: str) -> Value | None:
     found = program.solver.solve(("read", read), partial(_contents, program, read))
     tables = [one for one in alternatives(found) if isinstance(one, Table)]

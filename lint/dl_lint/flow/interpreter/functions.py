@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import operations
 from dl_lint.flow.values import NONE, NOTHING, Generated, Value, union
 from dl_lint.source.syntax import ForStatement, advanced
@@ -29,6 +30,7 @@ def _returned(program: Program, scope: Scope) -> Value:
     return union(program.symbolic(r.value) if r.value is not None else NONE for r in scope.returns)
 
 
+@feature("what generators yield", NOTHING)
 def _generated(program: Program, scope: Scope) -> Value:
     elements: list[Value] = []
     for one in scope.yields:

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from dl_lint.flow import models
+from dl_lint.flow.features import feature
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, operations, registries, tensor_memory
-from dl_lint.flow.libraries import (
-    ACCELERATED,
-    ADDS_ARGUMENTS,
-    CPU_COUNTS,
-    ENVIRONMENT,
-    LOADERS,
-    PREPARING,
-    SAMPLERS,
-    TORCH_LOADER,
-    WRAPPERS,
-)
 from dl_lint.flow.values import (
     NOTHING,
     UNKNOWN,
@@ -28,6 +20,7 @@ from dl_lint.flow.values import (
     Const,
     CpuCount,
     Derived,
+    Generated,
     Instance,
     Literal,
     Loader,
@@ -49,37 +42,41 @@ from dl_lint.flow.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dl_lint.flow.models import Mark
     from dl_lint.flow.program import Program
 
+
+TORCH_LOADER = "torch.utils.data.DataLoader"
+
+ADDS_ARGUMENTS = re.compile(r"add_(?:\w+_)?arg(?:ument)?s")
+"""Functions of frameworks that add options to a parser and return it: ``deepspeed.add_config_arguments``."""
 
 LONGEST_COUNT = 9
 """Digits of a text that is read as a number: nobody counts to billions."""
 
 
 def call(program: Program, name: str, expr: ast.Call) -> Value:
-    if name in LOADERS:
-        return Loader(name, expr)
     if names_one(program.hints.dataloader_classes, name):
         return Loader(TORCH_LOADER, expr)
-    if name in SAMPLERS:
-        return Sampler(name, expr)
-    if name in WRAPPERS:
-        return _wrapped(program, WRAPPERS[name], expr)
-    if name in CPU_COUNTS:
-        return CpuCount(expr)
-    if name in PREPARING:
-        return operations.prepared(_first(program, expr))
-    if name in ACCELERATED:
-        return WhenAccelerated()
-    if name in ENVIRONMENT:
-        return _from_environment(program, Made(name, expr))
     special = _FUNCTIONS.get(name)
     if special is not None:
         return special(program, expr)
+    found = modelled(program, name, expr)
+    if found is not None:
+        return found
     if ADDS_ARGUMENTS.fullmatch(name.rpartition(".")[2]):
         return _first(program, expr)
     tensor = tensor_memory.torch_function(program, name, expr)
     return tensor if tensor is not None else Made(name, expr)
+
+
+def modelled(program: Program, name: str, expr: ast.Call) -> Value | None:
+    """What a stub says that a call gives; None where it says nothing that is a value here."""
+    for mark in program.models.get(name).marks:
+        gives = _MODELLED.get(mark.kind)
+        if gives is not None:
+            return gives(program, Called(name, expr, mark))
+    return None
 
 
 def _first(program: Program, expr: ast.Call) -> Value:
@@ -88,22 +85,82 @@ def _first(program: Program, expr: ast.Call) -> Value:
     return UNKNOWN
 
 
+@feature("variables of the environment", UNKNOWN)
 def _from_environment(program: Program, read: Made) -> Value:
     """A variable of the environment, which is an option where the call that reads it gives a default."""
     default = arguments.given(program, read.call, ("key", "default"), "default").symbolic
     return read if isinstance(default, Absent) else Option(default, "environment", read.call)
 
 
-def _wrapped(program: Program, kind: str, expr: ast.Call) -> Value:
-    inner = [
-        operations.iterate(program, program.symbolic(arg.value))
-        if kind == "chain" and isinstance(arg, ast.Starred)
-        else program.symbolic(arg)
-        for arg in expr.args
-    ]
-    if kind not in ("zip", "chain"):
-        inner = inner[:1] or [program.symbolic(k.value) for k in expr.keywords if k.arg in ("iterable", "sequence")][:1]
-    return Wrapped(kind, tuple(inner[:4]))
+class Called(NamedTuple):
+    """A call of what a stub marks."""
+
+    name: str
+    expr: ast.Call
+    mark: Mark
+
+
+def _named(program: Program, called: Called) -> list[Value]:
+    """What is passed for the parameters that the mark names; all positional ones for ``*args``."""
+    positions = program.models.get(called.name).positions
+    found: list[Value] = []
+    for parameter in called.mark.of:
+        if parameter in positions:
+            given = arguments.given(program, called.expr, positions, parameter)
+            found += [] if isinstance(given.symbolic, Absent) else [given.symbolic]
+        elif parameter not in models.words():
+            found += [
+                operations.iterate(program, program.symbolic(arg.value))
+                if isinstance(arg, ast.Starred) and called.mark.kind == "Chains"
+                else program.symbolic(arg)
+                for arg in called.expr.args
+            ]
+    return found
+
+
+def _wrapped(program: Program, called: Called) -> Value:
+    kind = called.mark.kind
+    inner = tuple(_named(program, called)[:4])
+    if kind == "Iterates" and "OnDevice" in called.mark.of:
+        element = union(operations.iterate(program, one) for one in inner)
+        return Generated(Tensor(element, "device", called.expr), inner)
+    return Wrapped(WRAPPED[kind], inner)
+
+
+WRAPPED = {
+    "Iterates": "progress",
+    "Enumerates": "enumerate",
+    "Zips": "zip",
+    "Chains": "chain",
+    "Cycles": "cycle",
+    "Slices": "islice",
+    "Iterator": "iter",
+}
+
+
+def _given(program: Program, called: Called) -> Value:
+    found = _named(program, called)
+    return found[0] if found else UNKNOWN
+
+
+def _prepared(program: Program, called: Called) -> Value:
+    items = tuple(operations.prepared(one) for one in _named(program, called))
+    return items[0] if len(items) == 1 else operations.pair(*items)
+
+
+_MODELLED: dict[str, Callable[[Program, Called], Value]] = {
+    "Loader": lambda _, called: Loader(called.name, called.expr),
+    "TorchLoader": lambda _, called: Loader(called.name, called.expr),
+    "Sampler": lambda _, called: Sampler(called.name, called.expr),
+    **dict.fromkeys(WRAPPED, _wrapped),
+    "Same": _given,
+    "OnDevice": lambda program, called: Tensor(_given(program, called), "device", called.expr),
+    "Prepared": _prepared,
+    "CpuCount": lambda _, called: CpuCount(called.expr),
+    "Accelerated": lambda *_: WhenAccelerated(),
+    "Environment": lambda program, called: _from_environment(program, Made(called.name, called.expr)),
+}
+"""What marks make of a call, the first that is here."""
 
 
 def _next(program: Program, expr: ast.Call) -> Value:
@@ -136,6 +193,7 @@ def _dict(program: Program, expr: ast.Call) -> Value:
     return table if below is None else operations.laid(below, table)
 
 
+@feature("named tuples", UNKNOWN)
 def named_tuple(program: Program, made: Made, expr: ast.Call) -> Value:
     """``namedtuple("Loaders", ["train", "val"])(…)``: what it holds by name and by position."""
     declared = arguments.given(program, made.call, ("typename", "field_names"), "field_names").symbolic
@@ -214,6 +272,7 @@ def _boolean(program: Program, expr: ast.Call) -> Value:
     return value if isinstance(value, WhenAccelerated | Option) else UNKNOWN
 
 
+@feature("minima and maxima", UNKNOWN)
 def _extreme(program: Program, expr: ast.Call) -> Value:
     """``min`` and ``max``: a literal if all are, else the host's CPU count if it takes part, else what is known of the
     sign; the least of numbers and an option stays one."""

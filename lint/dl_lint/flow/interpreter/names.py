@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import scopes
 from dl_lint.flow.interpreter import functions, operations
 from dl_lint.flow.interpreter.mutations import changed
-from dl_lint.flow.libraries import canonical
 from dl_lint.flow.reaching import Reach, reaching, visible_at_end
 from dl_lint.flow.scopes import Binding, Path, Scope, Site
 from dl_lint.flow.values import (
@@ -72,7 +71,7 @@ def _from_outside_star(program: Program, module: Scope, wanted: str) -> Value:
     stars = [one.node for one in module.bindings.get("*", ()) if isinstance(one.node, ast.ImportFrom)]
     sources = [source_of(program, module, node) for node in stars]
     if len(sources) == 1 and isinstance(sources[0], External):
-        return External(canonical(f"{sources[0].name}.{wanted}"))
+        return External(program.models.canonical(f"{sources[0].name}.{wanted}"))
     return UNKNOWN
 
 
@@ -237,7 +236,7 @@ def _imported(program: Program, binding: Binding) -> Value:
     if module is None:
         return UNKNOWN
     if isinstance(module, External):
-        return External(canonical(f"{module.name}.{alias.name}"))
+        return External(program.models.canonical(f"{module.name}.{alias.name}"))
     return program.attribute(module, alias.name)
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import scopes
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import (
     arguments,
     classes,
@@ -18,7 +19,6 @@ from dl_lint.flow.interpreter import (
     operations,
     options,
 )
-from dl_lint.flow.libraries import FIELDS, LISTS, canonical
 from dl_lint.flow.program import operation
 from dl_lint.flow.reaching import visible_at_end
 from dl_lint.flow.values import (
@@ -63,8 +63,14 @@ if TYPE_CHECKING:
     from dl_lint.flow.scopes import Binding, Scope
 
 
-_VIEWS = frozenset({"data", "T", "mT", "H", "real", "imag"})
-"""Attributes of a tensor that share its memory."""
+FIELDS: dict[str, tuple[str, ...]] = {
+    "dataclasses.field": (),
+    "attr.ib": ("default",),
+    "attr.field": (),
+    "attrs.field": (),
+    "pydantic.Field": ("default",),
+}
+"""What declares a field of a record, with its positional arguments."""
 
 
 @operation("attribute")
@@ -74,11 +80,11 @@ def attribute(program: Program, base: Value, name: str) -> Value:
         case OneOf():
             return union(attribute(program, one, name) for one in base.members if one != NONE)
         case External():
-            return External(canonical(f"{base.name}.{name}"))
+            return External(program.models.canonical(f"{base.name}.{name}"))
         case Module():
             return _of_module(program, base, name)
         case Package():
-            return program.modules.submodule(base, name) or External(canonical(f"{base.name}.{name}"))
+            return program.modules.submodule(base, name) or External(program.models.canonical(f"{base.name}.{name}"))
         case Instance(cls=Class() as cls) | Made(cls=Class() as cls) if name == "__class__":
             return cls
         case Instance():
@@ -88,12 +94,12 @@ def attribute(program: Program, base: Value, name: str) -> Value:
         case Batch():
             return Batch(base.loader, whole=False)
         case Tensor():
-            return base if name in _VIEWS else UNKNOWN
+            return base if program.models.has(f"torch.Tensor.{name}", "View") else UNKNOWN
         case Made():
             return _of_made(program, base, name)
         case Namespace() if name == "__dict__":
             return options.mapping(program, base)
-        case Made() if name == "__dict__" and configurations.is_configuration(base):
+        case Made() if name == "__dict__" and configurations.is_configuration(program, base):
             return base
         case Namespace():
             return options.option(program, base, name)
@@ -220,8 +226,8 @@ def _in_lineage(program: Program, cls: Class, name: str) -> Value:
                     found.append(_field(program, one, name, body))
             if found:
                 return union(found)
-        elif isinstance(one, External) and f"{one.name}.{name}" in LISTS:
-            return _listed(one.name, name)
+        elif isinstance(one, External) and program.models.has(f"{one.name}.{name}", "ListsFiles"):
+            return _listed(program, f"{one.name}.{name}")
     return hyperparameters.saved(program, cls) if name in ("hparams", "_hparams") else NOTHING
 
 
@@ -229,14 +235,14 @@ def before_stored(program: Program, base: Value, expr: ast.Attribute) -> Value |
     """What an outside base has left in an attribute that the same function stores later."""
     if isinstance(base, Instance) and dotted(expr) in program.site(expr).scope.function.bindings:
         for one in classes.external_bases(program, base.cls):
-            if f"{one}.{expr.attr}" in LISTS:
-                return _listed(one, expr.attr)
+            if program.models.has(f"{one}.{expr.attr}", "ListsFiles"):
+                return _listed(program, f"{one}.{expr.attr}")
     return None
 
 
-def _listed(cls: str, name: str) -> Value:
+def _listed(program: Program, name: str) -> Value:
     """The list that an outside dataset keeps of the files or records that it has found."""
-    listing, *others = LISTS[f"{cls}.{name}"]
+    [listing, *others] = program.models.get(name).marks[0].of
     found = operations.derived(operations.derived(UNKNOWN, "attr", listing), "iterate")
     element = operations.pair(found, *(Number() for _ in others)) if others else found
     return Collection("list", None, element, None)
@@ -269,6 +275,7 @@ def _declared(program: Program, field: Made) -> Value:
     return UNKNOWN if isinstance(factory, Absent) else program.called(factory, field.call)
 
 
+@feature("attributes stored by subclasses", NOTHING)
 def _in_subclasses(program: Program, cls: Class, name: str) -> Value:
     return union(_in_lineage_below(program, sub, cls, name) for sub in classes.subclasses(program, cls))
 
@@ -295,8 +302,8 @@ def _of_made(program: Program, base: Made, name: str) -> Value:
     if isinstance(base, Loader | Sampler):
         # A loader made of what another has, which may be of the same kind, asks for itself: the solver ends that.
         return program.solver.solve(("given", base, name), partial(_given, program, base, name))
-    if f"{base.name}.{name}" in LISTS:
-        return _listed(base.name, name)
+    if program.models.has(f"{base.name}.{name}", "ListsFiles"):
+        return _listed(program, f"{base.name}.{name}")
     return operations.derived(base, "attr", name)
 
 
@@ -309,6 +316,7 @@ Source = Literal["none", "keywords", "anything"]
 """Where the names come from: nowhere, the keywords of the constructor, or something that is not known."""
 
 
+@feature("attributes set by name", None)
 def set_by_name(program: Program, base: Instance, name: str) -> Value | None:
     """What sets ``name`` of an object over the default of its class; None where nothing does."""
     source = program.once(("set by name", base.cls), lambda: _source(program, base.cls))
@@ -413,6 +421,7 @@ def stored_by_base(program: Program, cls: Class, base: Class, name: str) -> Iter
             yield handed_up(program, cls, base, value) if method.name == "__init__" else value
 
 
+@feature("attributes stored by subclasses", NOTHING)
 def stored_below(program: Program, cls: Class, name: str) -> Value:
     """What subclasses that define a builder of ``self.name`` anew store there; nothing if none does."""
     found = []

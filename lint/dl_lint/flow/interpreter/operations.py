@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import placement
-from dl_lint.flow.libraries import CONFIGURATION_READERS, CONFIGURATIONS, MERGED
 from dl_lint.flow.program import operation
 from dl_lint.flow.values import (
     ABSENT,
@@ -218,9 +217,12 @@ def item(program: Program, base: Value, key: Value) -> Value:
             return UNKNOWN
 
 
+SETTINGS = ("Settings", "DefaultSettings", "SettingsFile", "Merged")
+
+
 def _setting(program: Program, base: Made, key: Value) -> Value | None:
     """An item of a configuration, which is what the attribute of that name is; None where that is not known."""
-    if base.name not in CONFIGURATIONS | CONFIGURATION_READERS | {MERGED} or not isinstance(key, Const):
+    if not isinstance(key, Const) or not program.models.has(base.name, *SETTINGS):
         return None
     found = program.attribute(base, str(key.value))
     return None if isinstance(found, Derived | Unknown) else found

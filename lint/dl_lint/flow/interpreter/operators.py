@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.interpreter import classes, objects
 from dl_lint.flow.interpreter.operations import share
-from dl_lint.flow.libraries import is_map_dataset
 from dl_lint.flow.values import Bound, Class, Instance, Made, Value, alternatives, union
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def _of_one(program: Program, operand: Value, method: str) -> Value | None:
             bases = classes.external_bases(program, cls) if isinstance(cls, Class) else (name,)
         case _:
             return None
-    is_sum = method in ("__add__", "__radd__") and any(map(is_map_dataset, bases))
+    is_sum = method in ("__add__", "__radd__") and any(program.models.has(base, "MapDataset") for base in bases)
     return operand if is_sum else None
 
 

@@ -6,8 +6,8 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import arguments, operations
-from dl_lint.flow.libraries import PARSERS
 from dl_lint.flow.values import (
     ABSENT,
     NONE,
@@ -32,9 +32,10 @@ _PARSE_SOME = frozenset({"parse_known_args", "parse_known_intermixed_args"})
 _GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
 
 
-def parsed(parser: Made, method: str) -> Value | None:
+@feature("options of argparse", None)
+def parsed(program: Program, parser: Made, method: str) -> Value | None:
     """What a method of an argparse parser returns; None for other objects and methods."""
-    if parser.name not in PARSERS:
+    if not program.models.has(parser.name, "OptionParser"):
         return None
     if method in _PARSE:
         return Namespace(replace(parser, frames=()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from dl_lint.flow.features import feature
 from dl_lint.flow.values import NOTHING, Class, Const, External, Function, Instance, Made, Value, alternatives, union
 from dl_lint.source.syntax import FunctionDefinition
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from dl_lint.flow.scopes import Scope
 
 
+@feature("registries", NOTHING)
 def registered(program: Program, registry: Value, key: Value) -> Value:
     """What a registry has under ``key``, or may have where that is not written out; nothing where it is none."""
     wanted = key.value if isinstance(key, Const) else None

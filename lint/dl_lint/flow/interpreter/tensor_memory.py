@@ -6,9 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import placement
+from dl_lint.flow.features import feature
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, operations
-from dl_lint.flow.libraries import ACCELERATORS, FRESH_TENSORS
+from dl_lint.flow.placement import ACCELERATORS
 from dl_lint.flow.program import operation
 from dl_lint.flow.values import (
     NOTHING,
@@ -36,14 +37,13 @@ if TYPE_CHECKING:
     from dl_lint.flow.program import Program
 
 
-COPIES = frozenset(
-    {"clone", "index_select", "masked_select", "repeat", "flip", "roll", "add", "sub", "mul", "div", "sum", "mean",
-     "max", "min", "abs", "cat", "gather", "sort", "argmax", "softmax", "repeat_interleave", "cumsum", "log", "exp",
-     "sqrt"}
-)  # fmt: skip
-"""Methods that return new memory: pageable for a tensor of the CPU, even if that was pinned."""
+PARTS = frozenset({"values", "get", "pop"})
+"""Methods that take a part of a batch that is a dict."""
 
-NUMPY = frozenset({"numpy", "item", "size", "dim", "numel", "shape", "is_pinned", "keys", "__len__"})
+
+def kinds(program: Program, name: str) -> frozenset[str]:
+    """What a method of a tensor gives, as the stubs of torch say."""
+    return frozenset(mark.kind for mark in program.models.get(f"torch.Tensor.{name}").marks)
 
 
 def tensor_method(program: Program, receiver: Batch | Tensor, name: str, expr: ast.Call) -> Value:
@@ -57,32 +57,33 @@ def tensor_method(program: Program, receiver: Batch | Tensor, name: str, expr: a
     if name == "items" and isinstance(receiver, Batch):
         part = Batch(receiver.loader, whole=False)
         return Collection("list", None, operations.pair(UNKNOWN, part), None)
-    if name in CASTS:
-        return cast(program, receiver, expr)
     if name in ("type", "type_as"):
         return (
             cast(program, receiver, expr)
             if cast_dtype(program, expr)
             else Tensor(receiver, placement._unmoved(receiver), expr)
         )
+    if "Cast" in kinds(program, name):
+        return cast(program, receiver, expr)
     if isinstance(receiver, Tensor) and name.endswith("_") and not name.startswith("_"):
         return receiver  # in place
     if name == "tolist":
         return Collection("list", None, Number(), expr)
-    if name in NUMPY:
-        return operations.derived(receiver, "attr", name) if name == "numpy" else UNKNOWN
-    return UNKNOWN
+    return operations.derived(receiver, "attr", name) if "Array" in kinds(program, name) else UNKNOWN
 
 
 def _function_or_method(
     program: Program, operand: Batch | Tensor, name: str, expr: ast.Call, first: int
 ) -> Value | None:
     """``operand.name(…)``, or ``torch.name(operand, …)``, whose other arguments begin at ``first``."""
-    if name in VIEWS:
+    found = kinds(program, name)
+    if "View" in found or name in PARTS:
         if not is_of_one_piece(program, name, expr, first):
             return placement.renewed(operand, expr)
         return Batch(operand.loader, whole=False) if isinstance(operand, Batch) else operand
-    return placement.computed(operand, expr) if name in COPIES else None
+    if isinstance(operand, Batch) and name in _OF_CONTAINERS:
+        return None
+    return placement.computed(operand, expr) if not found.isdisjoint(("Fresh", "New")) else None
 
 
 def cast(program: Program, operand: Batch | Tensor, call: ast.Call) -> Tensor:
@@ -163,17 +164,19 @@ def _named(program: Program, node: ast.AST) -> str:
     return "unknown"
 
 
+@feature("functions of torch on tensors", None)
 def torch_function(program: Program, name: str, expr: ast.Call) -> Value | None:
     """The tensor that a function of torch returns, as far as its placement goes; None for other functions."""
     if name == "torch.device":
         return device(program, expr)
     package, _, last = name.rpartition(".")
     called = Made(name, expr)
-    if package != "torch":
+    if not name.startswith("torch."):
         return None
-    if last in FRESH_TENSORS:
+    model = program.models.get(name)
+    if model.has("Fresh", "New") or last in FROM_DATA:
         return _fresh(program, called, last)
-    if last not in LEGACY | VIEWS | COPIES:
+    if package != "torch" or (last not in LEGACY and not model.has("View")):
         return None
     operand = _first_operand(program, expr)
     return None if operand is None and last not in LEGACY else of_operand(program, operand or NOTHING, called)
@@ -188,7 +191,7 @@ def _fresh(program: Program, called: Made, last: str) -> Value:
     pinned = arguments.given(program, expr, (), "pin_memory")
     if pinned.node is not expr and pinned.symbolic != Const(False, "bool"):
         return Tensor(UNKNOWN, "pinned", expr)
-    if last in _OF_THE_HOST:
+    if last == "from_numpy" or makes_of_nothing(program, called.name):
         return Tensor(UNKNOWN, "pageable", expr)
     return of_operand(program, _first_operand(program, expr), called)
 
@@ -202,7 +205,7 @@ def _first_operand(program: Program, expr: ast.Call) -> Value | None:
 def of_operand(program: Program, operand: Value | None, called: Made) -> Value:
     """What a function of torch makes of its first operand, which waits for parameters to be bound."""
     last = called.name.rpartition(".")[2]
-    if last in FRESH_TENSORS | LEGACY:
+    if last in LEGACY or last in FROM_DATA or program.models.has(called.name, "Fresh", "New"):
         return _from_operands(program, operand, called, last)
     return union(_of_operand(program, one, called, last) for one in alternatives(operand or UNKNOWN))
 
@@ -223,10 +226,11 @@ def _given_device(program: Program, where: arguments.Given) -> str:
     return "device" if named == "device" else "unknown"
 
 
-_OF_THE_HOST = frozenset(
-    {"from_numpy", "zeros", "ones", "rand", "randn", "randint", "randperm", "arange", "full", "empty", "linspace"}
-)
-"""Functions that are given no tensors, so that the result is on the CPU unless ``device`` says otherwise."""
+def makes_of_nothing(program: Program, name: str) -> bool:
+    """Whether a function of torch makes a tensor of no other: on the host, unless ``device`` says otherwise."""
+    return name.startswith("torch.") and any(
+        mark.kind == "New" and not mark.of for mark in program.models.get(name).marks
+    )
 
 
 LEGACY = frozenset(
@@ -235,7 +239,7 @@ LEGACY = frozenset(
 )
 """Constructors of torch's first years: of sizes or of data, on the host."""
 
-FROM_DATA = frozenset({"tensor", "as_tensor"})
+FROM_DATA = frozenset({"tensor", "as_tensor", "from_numpy"})
 """Functions that are given numbers, lists of such, or arrays: of these the result is made on the host."""
 
 
@@ -301,15 +305,6 @@ def device(program: Program, expr: ast.Call) -> Value:
     return value if not isinstance(value, WhenAccelerated) else UNKNOWN
 
 
-CASTS = frozenset({"float", "double", "half", "bfloat16", "long", "int", "bool", "short", "byte"})
-"""Methods that cast to the dtype of their name, where the tensor is."""
-
-NEW_MEMORY = CASTS | {
-    "cat", "concat", "concatenate", "stack", "hstack", "vstack", "where", "clone", "flip", "roll", "repeat",
-    "index_select", "masked_select", "gather", "repeat_interleave",
-}  # fmt: skip
-"""Functions and methods that return new memory; those that cast do where what they cast is of another dtype."""
-
 _SAME = {
     "float": "float32",
     "double": "float64",
@@ -323,13 +318,12 @@ _SAME = {
 """The dtypes that have another name."""
 
 
+@feature("dtypes of casts", None)
 def cast_dtype(program: Program, call: ast.Call) -> str | None:
     """What a call of a method that casts casts to: ``float32`` for ``float()``; None where that is not known."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    if name in CASTS:
-        return _SAME.get(name, name)
     if name not in ("to", "type"):
-        return None
+        return _SAME.get(name, name) if "Cast" in kinds(program, name) and name != "type_as" else None
     found = alternatives(arguments.given(program, call, ("dtype",), "dtype").symbolic)
     one = found[0] if len(found) == 1 else None
     written = one.name if isinstance(one, External) else one.value if isinstance(one, Const) else None
@@ -340,17 +334,19 @@ def cast_dtype(program: Program, call: ast.Call) -> str | None:
     return _SAME.get(last, last) or None
 
 
-VIEWS = frozenset(
-    {"view", "view_as", "reshape", "permute", "transpose", "t", "squeeze", "unsqueeze", "detach", "narrow", "expand",
-     "contiguous", "flatten", "unflatten", "requires_grad_", "swapaxes", "movedim", "select", "chunk", "split",
-     "unbind", "values", "get", "pop", "expand_as", "share_memory_"}
+_OF_CONTAINERS = frozenset({"index", "put", "sort", "add", "copy"})
+"""Methods of tensors that lists, sets and dicts have too."""
+
+_SCATTERING = frozenset(
+    {"as_strided", "broadcast_to", "diagonal", "dsplit", "expand", "expand_as", "hsplit", "tensor_split", "unfold",
+     "vsplit"}
 )  # fmt: skip
-"""Methods whose result shares the memory of the tensor (or, for a batch that is a dict, takes a part of it)."""
+"""Views that need not be one piece of the tensor's memory."""
 
 _ALONG = {"narrow": 0, "select": 0, "unbind": 0, "chunk": 1, "split": 1}
 """Methods that take parts along a dimension, with the position of the argument that says which."""
 
-_REORDERING = frozenset({"permute", "transpose", "t", "swapaxes", "movedim"})
+_REORDERING = frozenset({"permute", "transpose", "t", "swapaxes", "movedim", "swapdims", "moveaxis", "adjoint"})
 
 _LAYING_OUT = frozenset({"contiguous", "reshape", "flatten"})
 """Methods that copy what does not lie in order."""
@@ -362,18 +358,18 @@ def is_of_one_piece(program: Program, name: str, call: ast.Call, first: int) -> 
 
     Not what is repeated, parts along another dimension than the first, and ``permute(…).contiguous()``, which is new.
     """
-    if name in ("expand", "expand_as"):
+    if name in _SCATTERING:
         return False
     if name in _ALONG:
         along = arguments.given(program, call, ("",) * (first + _ALONG[name]) + ("dim",), "dim")
         return along.node is call or along.symbolic == Const(0, "int")
-    return name not in _LAYING_OUT or not _is_reordered(call)
+    return name not in _LAYING_OUT or not _is_reordered(program, call)
 
 
-def _is_reordered(call: ast.Call) -> bool:
+def _is_reordered(program: Program, call: ast.Call) -> bool:
     """Whether the tensor that a view is taken of is one of other views, of which one changes the order."""
     before = _viewed(call)
-    while isinstance(before, ast.Call) and (name := _name_of(before)) in VIEWS:
+    while isinstance(before, ast.Call) and "View" in kinds(program, name := _name_of(before)):
         if name in _REORDERING:
             return True
         before = _viewed(before)
@@ -407,6 +403,7 @@ def index_value(program: Program, expr: ast.Subscript) -> Value:
     )
 
 
+@feature("slices in several pieces")
 def is_scattered(index: ast.expr) -> bool:
     """Whether a slice has a step, or an index after the first takes a part of a dimension: ``[:, :n]``, ``[..., 0]``.
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
-from dl_lint.flow.libraries import FILE_READERS
 from dl_lint.flow.values import External, alternatives
 from dl_lint.pipeline import datasets
 from dl_lint.source.syntax import (
@@ -80,10 +79,10 @@ def _fetches(program: Program, node: TryStatement, function: Scope) -> bool:
     for expr in _evaluated(node.body):
         if isinstance(expr, ast.Call):
             found = alternatives(program.value(expr.func))
-            if any(isinstance(one, External) and one.name in FILE_READERS for one in found):
+            if any(isinstance(one, External) and program.models.has(one.name, "Reads") for one in found):
                 return True
             entered = call_graph.reachable(program, *call_graph.entered(program, expr))
-            if any(name in FILE_READERS for _, name in datasets.outside_calls(program, *entered)):
+            if any(program.models.has(name, "Reads") for _, name in datasets.outside_calls(program, *entered)):
                 return True
         elif isinstance(expr, ast.Assign | ast.Return) and _takes(expr.value, index):
             return True

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing, guards, scopes
 from dl_lint.flow.interpreter.classes import lineage
-from dl_lint.flow.libraries import TABLES
 from dl_lint.flow.outcomes import truth, truth_of
 from dl_lint.flow.values import Class, Const, Instance, Option, alternatives
 from dl_lint.pipeline import datasets, loaders, workers
@@ -23,13 +22,6 @@ if TYPE_CHECKING:
     from dl_lint.flow.scopes import Scope
     from dl_lint.pipeline.datasets import DatasetClass
 
-
-COSTLY = {
-    **{name: what for name, what in HANDLES.items() if what != "a file"},
-    **dict.fromkeys(TABLES, "a table"),
-    **dict.fromkeys(("pandas.read_parquet", "pandas.read_feather", "pandas.read_hdf"), "a table"),
-}
-"""What costs more to open than a sample to read: a header, an index or the whole is read first."""
 
 PURE = frozenset({"join", "str", "Path", "expanduser", "abspath", "format", "fspath", "with_suffix", "joinpath"})
 """Functions that make a path of their arguments alone."""
@@ -58,10 +50,18 @@ def openings(program: Program, dataset: DatasetClass) -> Iterator[Opening]:
         if function.is_method and function not in own:
             continue  # of an object that is made for the sample
         for call, name in datasets.outside_calls(program, function):
-            if name in COSTLY and _reads_only(program, call) and not fetching.is_guarded(call, DEEPEST):
+            what = _costly(program, name)
+            if what is not None and _reads_only(program, call) and not fetching.is_guarded(call, DEEPEST):
                 given = call.args[:1] or [one.value for one in call.keywords if one.arg in ("name", "filename", "path")]
                 if given and not fetching.differs(given[0], function, DEEPEST):
-                    yield Opening(call, COSTLY[name])
+                    yield Opening(call, what)
+
+
+def _costly(program: Program, name: str) -> str | None:
+    """What opening takes longer than to read a sample, as a header, an index or the whole is read first."""
+    if program.models.has(name, "Table"):
+        return "a table"
+    return None if HANDLES.get(name) == "a file" else HANDLES.get(name)
 
 
 def _reads_only(program: Program, call: ast.Call) -> bool:

@@ -163,6 +163,7 @@ def test_tensors_of_one_storage_weigh_once_and_arrays_nothing() -> None:
     assert (seen.storages, seen.bytes) == (2, 16384 + 4096)
     assert payload.weigh_batch([whole.numpy(), "text", 1]).storages == 0
     assert payload.weigh_batch(torch.eye(3).to_sparse()).storages == 2
+    assert payload.weigh_batch([whole[:10], whole[5:20].clone()]).unshown_bytes == 16000 - 160
 
 
 def test_a_shape_is_worth_what_the_formulas_say() -> None:

@@ -187,3 +187,22 @@ def test_what_single_samples_and_a_run_without_workers_add_is_told() -> None:
         "; sample 100 takes 600 ms and sample 7 takes 90 ms (median 1, 95 % below 1.25 ms, 12 so slow of 1,800 read)"
     )
     assert describe_follow_up(SEEN) == describe_follow_up(replace(SEEN, sample_times=replace(slow, slowest=()))) == ""
+
+
+PIPED = {"array_bytes_per_batch": 20_000_000, "piped_bytes_per_batch": 20_001_000}
+VIEWS = {"shared_bytes_per_batch": 20_000_000, "tensor_bytes_per_batch": 4_000}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (PIPED, "; 20.0 MB of arrays in each batch are pickled through a pipe"),
+        (VIEWS, "; tensors of 4.0 kB in each batch are views, and carry 20.0 MB through shared memory"),
+        ({**PIPED, "workers": 0}, ""),
+        ({**VIEWS, "workers": 0}, ""),
+        ({"array_bytes_per_batch": 999_999}, ""),
+        ({"shared_bytes_per_batch": 20_000_000, "tensor_bytes_per_batch": 19_100_000}, ""),
+    ],
+)
+def test_how_much_crosses_is_told(changes: dict[str, int], told: str) -> None:
+    assert describe_follow_up(replace(SEEN, **{"workers": 2, **changes})) == told  # type: ignore[arg-type]  # numbers

@@ -1,0 +1,3 @@
+from dl_lint.models import *
+
+def alive_it(it, *args) -> Iterates[it]: ...

@@ -1,0 +1,6 @@
+from dl_lint.models import *
+
+@by_name
+class AbstractFileSystem:
+    def listdir(self, path) -> Lists: ...
+    def ls(self, path) -> Lists: ...

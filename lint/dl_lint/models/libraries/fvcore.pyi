@@ -1,0 +1,5 @@
+from dl_lint.models import *
+
+class common:
+    class config:
+        class CfgNode(DefaultSettings): ...

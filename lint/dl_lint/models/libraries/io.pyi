@@ -1,0 +1,6 @@
+from dl_lint.models import *
+
+def open(*args) -> Lists: ...
+@by_name
+class TextIOWrapper:
+    def readlines(self) -> Lists: ...

@@ -1,0 +1,4 @@
+from dl_lint.models import *
+
+class io:
+    def imread(*args) -> Reads: ...
