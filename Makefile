@@ -18,7 +18,7 @@ demo: $(VENV)/.installed-demo
 # Tests that measure time, and those that look at the whole system, are one group each and do not disturb each other.
 # Tests wait for a third of their time: three processes for two CPUs.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, 3 * (os.cpu_count() or 1) // 2))')
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --durations 10
 
 test: $(VENV)/.installed-test
 	$(PYTEST) -m "not slow" $(TESTS)

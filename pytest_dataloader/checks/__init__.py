@@ -54,7 +54,7 @@ _WIDE = 10**15
 """A limit that every loader keeps: a petabyte, a share or a time that none reaches; as a floor, one part of it."""
 
 _OF_THE_STEP = {"step", "step_ms"}
-ASKED = ("baseline", "tune")
+ASKED = ("baseline", "tune", "training")
 """Checks that an option asks for, beside those of a loader."""
 
 

@@ -26,20 +26,14 @@ OrderFaultKind = Literal[
     "truncated", "lost", "duplicated", "unsharded", "starved", "not_reshuffled", "stale", "differs_with_workers",
     "uneven_sampler", "unlike", "same_order", "wrong_length", "whole", "overwritten",
     "left_out", "dropped_by_workers", "cut_by_len", "length_per_worker", "changed_in_place", "follows_readings",
-    "hash_order", "hash_order_divided", "shuffles_itself",
+    "type_changes", "field_missing", "not_a_number", "gradients", "misaligned", "few_weights", "shuffle_undone",
+    "batches_lost", "reused", "process_changed", "hash_order", "hash_order_divided", "shuffles_itself",
 ]  # fmt: skip
-UNSURE_ORDERS = frozenset(
-    {
-        "uneven_sampler",
-        "unlike",
-        "same_order",
-        "whole",
-        "left_out",
-        "dropped_by_workers",
-        "follows_readings",
-        "hash_order",
-    }
-)
+UNSURE_ORDERS = frozenset({
+    "uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "follows_readings",
+    "type_changes", "field_missing", "not_a_number", "gradients", "misaligned", "shuffle_undone",
+    "reused", "process_changed", "hash_order",
+})  # fmt: skip
 """Kinds that may be meant, or hide what was looked for: told as inconclusive."""
 
 _TELLING = 8
@@ -91,6 +85,8 @@ class LoaderFacts:
     """Whether several ranks, of this job or by their sampler, divide what it reads."""
     sampler_length: int = 0
     """What len() of that sampler says; 0 without one."""
+    weights: int = 0
+    """How many samples the sampler has a weight for; 0 for one without weights."""
 
     @property
     def slack(self) -> int:
@@ -124,6 +120,7 @@ def loader_facts(
         hash_orders=find_hash_orders([("dataset", loader.dataset), ("collate_fn", loader.collate_fn)]),
         divided=ranks > 1 or sampling.is_distributed(loader),
         sampler_length=length_of(loader.batch_sampler if torch_private.reads_batches(loader) else loader.sampler),
+        weights=length_of(getattr(sampling.inner_sampler(loader), "weights", None)),
     )
 
 
@@ -152,7 +149,13 @@ def indexed_faults(
     if length >= _TELLING and orders[0][:length] == orders[1][:length]:
         if about.shuffles:
             yield OrderFault("not_reshuffled", about.sampler, "gives the same order in both epochs", length)
-        elif not about.written_down and not _is_arranged(orders[0][:length]):
+        elif about.written_down:
+            pass
+        elif _is_arranged(orders[0][:length]):
+            if all(epoch.given.drew for epoch in epochs) and len(set(orders[0][:length])) >= _TELLING:
+                detail = "draws random numbers, and gives the stored order in both epochs all the same"
+                yield OrderFault("shuffle_undone", about.sampler, detail, length)
+        else:
             detail = "gives the same order in both epochs: right for an evaluation, wrong in training"
             yield OrderFault("same_order", about.sampler, detail, length)
     if alone is not None and not whole:
@@ -257,6 +260,13 @@ def _of_sampler(about: LoaderFacts) -> Iterator[OrderFault]:
     if not about.given_all or not about.size:
         return
     given = Counter(about.given)
+    if 0 < about.weights < about.size and all(isinstance(index, int) and index < about.weights for index in given):
+        detail = (
+            f"has {counted(about.weights, 'weight')} for {counted(about.size, 'sample')}: the first {about.weights:,} "
+            "are drawn and no other"
+        )
+        yield OrderFault("few_weights", about.sampler, detail, about.size - about.weights)
+        return
     if about.expected is not None:
         yield from _unexpected(given, Counter(about.expected), about)
         return

@@ -41,20 +41,17 @@ CODES: dict[OrderFaultKind, str] = {
     "truncated": "DL309", "lost": "", "duplicated": "", "unsharded": "DL405", "starved": "", "not_reshuffled": "",
     "stale": "DL308", "differs_with_workers": "DL303", "uneven_sampler": "", "overwritten": "", "left_out": "",
     "whole": "", "same_order": "", "wrong_length": "", "unlike": "", "dropped_by_workers": "",
-    "cut_by_len": "", "length_per_worker": "", "changed_in_place": "",
-    "follows_readings": "", "hash_order": "", "hash_order_divided": "", "shuffles_itself": "",
+    "cut_by_len": "", "type_changes": "", "field_missing": "", "not_a_number": "", "gradients": "", "misaligned": "",
+    "few_weights": "", "shuffle_undone": "", "batches_lost": "", "reused": "", "process_changed": "",
+    "length_per_worker": "", "changed_in_place": "", "follows_readings": "", "hash_order": "", "hash_order_divided": "",
+    "shuffles_itself": "",
 }  # fmt: skip
 """Of every kind of fault, the rule that finds it in code."""
 MAY_BE_MEANT = {
-    "uneven_sampler",
-    "unlike",
-    "same_order",
-    "whole",
-    "left_out",
-    "dropped_by_workers",
-    "follows_readings",
-    "hash_order",
-}
+    "uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "type_changes",
+    "field_missing", "not_a_number", "gradients", "misaligned", "shuffle_undone", "reused", "process_changed",
+    "follows_readings", "hash_order",
+}  # fmt: skip
 VERDICTS = {
     "shuffled": Judgement(
         SEEN, "passed", "96 samples, none lost or doubled by the loader; reshuffled; one process reads the same 96",
