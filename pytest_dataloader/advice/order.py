@@ -113,6 +113,7 @@ def fault_advice(faults: tuple[OrderFault, ...], *, iterable: bool) -> tuple[Adv
     )
 
 
+_SORT = "sort it, sorted(set(names)): Python hashes text otherwise in every process, unless PYTHONHASHSEED is set"
 _HAND_ON = "hand on every batch that the sampler asks for: what iterates the loader leaves some out"
 _OF_STREAMS = {
     "lost": ("", "give each sample to one of the workers: itertools.islice(samples, worker, None, workers) does"),
@@ -153,6 +154,12 @@ _REMEDIES = {
         "if samples are meant to follow how often they were read, count in the sampler: each worker counts for itself, "
         "and forgets it when it ends",
     ),
+    "hash_order": ("", _SORT),
+    "hash_order_divided": ("", _SORT),
+    "shuffles_itself": (
+        "",
+        "leave the order to the sampler (shuffle=True), or shuffle in set_epoch from the epoch: workers have copies",
+    ),
     "cut_by_len": (
         "",
         "iterate the DataLoader to its end: len() of a stream counts its batches as if it had no workers",
@@ -174,5 +181,9 @@ _REMEDIES = {
     "not_a_number": ("", "if NaN marks what is missing, nothing is wrong; else look for a division by 0"),
     "gradients": ("", "call .detach(), or make samples under torch.no_grad(): batches carry their graph"),
     "misaligned": ("", "if the fields are mixed on purpose, nothing is wrong; else sort whole samples"),
+    "shared_by_workers": (
+        "DL405",
+        "unless workers draw with replacement, split the dataset by torch.utils.data.get_worker_info()",
+    ),
     "unlike": ("", "if content may depend on the worker, nothing is wrong; else compare num_workers=0 by hand"),
 }

@@ -88,7 +88,8 @@ class Randomness:
 @dataclass(frozen=True, slots=True)
 class Shards:
     """What ranks would read in worlds of several sizes. ``how`` they were told their rank; in a job also what its
-    ranks do read, and ``unsimulated`` why no others were looked at.
+    ranks do read, and ``unsimulated`` why no others were looked at. ``replaces``: an epoch of one rank alone holds
+    samples several times, as sampling with replacement does, and what ranks have in common may come by chance.
 
     ``same_seeds_needed``: the shares are right only where all ranks have the same random state.
     """
@@ -105,6 +106,7 @@ class Shards:
     seconds: float = 0.0
     real: Overlap | None = None
     unsimulated: str = ""
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
