@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 _SPARE = 8
 _CALLED = {"json": "evidence", "html": "page", "trace": "timeline", "markdown": "summary"}
-_RANK_SECONDS, _RANK_BUDGETS = 60.0, 24.0
-"""How long a rank waits for the others to say what they saw: so long and so many budgets for each rank of a machine,
-as they measure one after the other. A loader that hangs ends its own check after 60 s or 12 budgets."""
 
 pytest_plugins = ["pytest_dataloader.fixtures"]
 
@@ -88,9 +85,8 @@ def _join_ranks(config: pytest.Config, bench: Bench) -> None:
         return
     from pytest_dataloader.distributed.hooks import Joint
 
-    wait = place.local_world_size * (_RANK_SECONDS + _RANK_BUDGETS * bench.options.seconds)
     try:
-        bench.job = job.Job.join(place, wait)
+        bench.job = job.Job.join(place, place.patience_seconds(bench.options.seconds))
     except Exception as error:
         raise pytest.UsageError(f"rank {place.rank} cannot reach the store of its launcher: {error}") from None
     config.pluginmanager.register(Joint(config, bench.job), "dataloader_ranks")
@@ -387,7 +383,7 @@ class Reports:
             above = self._failed if self._config.option.tbstyle != "no" else set[str]()
             reported = {(each.id, each.check) for nodeid in above for each in self._bench.ledger.get(nodeid, ())}
             shown = Group(
-                terminal.summary(records, verbosity, reported), terminal.closing(records, verbosity=verbosity)
+                terminal.report_summary(records, verbosity, reported), terminal.closing(records, verbosity=verbosity)
             )
             drawn = rendered(
                 shown,

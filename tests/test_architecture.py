@@ -75,7 +75,7 @@ FLOORS = {
         ("probe.loader",),
         ("probe.memory", "probe.resources", "probe.samples", "probe.timing"),
         ("probe.workers",),
-        ("probe.streams", "probe.tuning"),
+        ("probe.streams", "probe.training", "probe.tuning"),
         ("probe.device",),
         ("advice",),
         ("checks",),
@@ -100,6 +100,7 @@ SPEAKERS = {
     "pytest_dataloader.diagnosis.merge_trace",
     "pytest_dataloader.diagnosis.output",
     "pytest_dataloader.diagnosis.report",
+    "pytest_dataloader.diagnosis.run",
     "pytest_dataloader.plugin",
 }
 SPEECH = {"print", "input", "exit", "quit", "sys.exit", "pytest.exit"}

@@ -54,6 +54,7 @@ class Finding:
     ``subject`` is what the conditions of the rule's ``Quiet`` list look at, until they have; ``advice`` says that one
     of them holds, and is set by those who apply them: this finding is shown only where advice is asked for. With
     ``repeats``, one on the next line that rests on the same places is the same fault, and told as a place of the first.
+    ``cost`` is what each worker pays in bytes, where that is known.
     """
 
     place: Place
@@ -63,6 +64,7 @@ class Finding:
     fix: Fix | None = None
     advice: bool = False
     repeats: bool = False
+    cost: int | None = None
     subject: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 
 

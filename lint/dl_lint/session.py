@@ -86,7 +86,7 @@ class Session:
         self._cache = Cache(users_folder() if wishes.cache else None, os.path.abspath(home.root or os.getcwd()))
         self._baseline = wishes.baseline or settings.baseline
         pedantic = wishes.pedantic or settings.pedantic
-        chosen = selection.chosen(rules.values(), settings.selectors, command, pedantic=pedantic)
+        chosen = selection.chosen(rules.values(), settings.selectors, command)
         advised = selection.advised(chosen, settings.selectors, command, pedantic=pedantic)
         self._question = Question(chosen, rules, settings, home, advised)
         found = files.find(paths, home, settings, self._cache, given)

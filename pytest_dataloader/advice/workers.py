@@ -30,7 +30,16 @@ _NEW_ITERATOR = (
     "was made before, is at its end when the next epoch asks"
 )
 
+_GIVE_CPUS_BACK = (
+    "look for the library that binds threads (GOMP_CPU_AFFINITY and KMP_AFFINITY do), or call "
+    "os.sched_setaffinity(0, range(os.cpu_count())) in worker_init_fn"
+)
+
 _OPENED_IN_THE_WORKER = "open it in the worker, at the first read, and close what the constructor opened"
+
+END_WHAT_WAS_STARTED = (
+    "end it in a finally around the yield: a thread that waits for a place in a queue, or a process, outlives its epoch"
+)
 
 IMPORTABLE = "workers find modules on sys.path only: install this one, or add its folder to pytest's pythonpath"
 
@@ -158,6 +167,12 @@ def used_up(seen: Workers) -> str:
     return f"the second epoch is empty, after {counted(seen.batches, 'batch')} in the first: {seen.why}"
 
 
+def confined(seen: Workers) -> str:
+    """Workers that may run on fewer CPUs than this process."""
+    cpus = f"{seen.worker_cpus} of {counted(seen.process_cpus, 'CPU')}"
+    return f"{counted(seen.workers, 'worker')} may run on {cpus} together: something that they call has bound them"
+
+
 def slow_start(seen: Workers) -> tuple[Advice, ...]:
     """What makes a start faster."""
     found = []
@@ -179,6 +194,10 @@ def advice(seen: Workers) -> tuple[Advice, ...]:
         return (Advice("", _NEW_ITERATOR),)
     if seen.fault == "none" and seen.inherited:
         return (Advice("DL303", _OPENED_IN_THE_WORKER),)
+    if seen.fault == "none" and seen.confined:
+        return (Advice("", _GIVE_CPUS_BACK),)
+    if seen.fault == "none" and seen.left_by_epochs:
+        return (Advice("", END_WHAT_WAS_STARTED),)
     return () if seen.fault == "none" else tuple(_advice(seen))
 
 

@@ -74,6 +74,8 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
         seconds=round(time.monotonic() - begun, 3),
         batches_in_epoch=batches_in_epoch(loader),
         hollow=seen.hollow,
+        worker_cpus=seen.worker_cpus,
+        process_cpus=seen.process_cpus,
         hollow_batch=seen.hollow_batch,
         inherited=inherited,
         pickled_bytes=handed.pickled_bytes if handed else None,
@@ -103,6 +105,10 @@ def judge(evidence: Workers, *, max_startup_seconds: Seconds | None = None) -> V
         return Verdict("failed", sentences.used_up(evidence), advice)
     if evidence.inherited:
         return Verdict("failed", sentences.inherited(evidence), advice)
+    if evidence.confined:
+        return Verdict("failed", sentences.confined(evidence), advice)
+    if evidence.left_by_epochs:
+        return Verdict("failed", "; ".join(evidence.left_by_epochs), advice)
     if evidence.zombies or evidence.lingering:
         return Verdict("failed", sentences.describe_processes_left(evidence), advice)
     took = evidence.seconds_to_first_batch

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks, loaders, targets
 from pytest_dataloader.diagnosis.runner import Runner, Subject
+from pytest_dataloader.distributed import consensus
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget, NotMeasured
+from pytest_dataloader.locking import alone, path_of_run
 from pytest_dataloader.options import DEFAULT_SECONDS, QUICK_SECONDS
 from pytest_dataloader.printable import did_you_mean
 from pytest_dataloader.probe.host import interruption
@@ -28,7 +30,9 @@ from pytest_dataloader.report.console import rendered, show
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pytest_dataloader.distributed.job import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class Report:
         return json.evidence_document(self.records, environment())
 
     def __str__(self) -> str:
-        return rendered(terminal.summary(self.records, terminal.FULL)).rstrip("\n")
+        return rendered(terminal.report_summary(self.records, terminal.FULL)).rstrip("\n")
 
     def __repr__(self) -> str:
         counts = Counter(record.verdict.replace("_", " ") for record in self.records)
@@ -114,7 +118,7 @@ def diagnose(
         line.clear()
         put_back()
     if not in_notebook():
-        show(terminal.summary(report.records), sys.stdout)
+        show(terminal.report_summary(report.records), sys.stdout)
         show(terminal.closing(report.records, report.seconds, more="print(report)"), sys.stdout)
     if trace is not None:
         timelines.write_trace(Path(trace), timelines.trace_document(timelines.timelines(report.records), environment()))
@@ -139,27 +143,23 @@ def examine_all(
     limits: Mapping[str, Any],
     seconds: float | None = None,
     quick: bool = False,
+    only_applicable: bool | None = None,
     whole_epoch: bool = False,
     traced: bool = False,
     progress: Callable[[str, float], None] = lambda _what, _share: None,
     done: Callable[[Record], None] = lambda _record: None,
+    job: Job | None = None,
 ) -> Report:
     """Examine a loader by all its checks, or by some, one after the other; ``done`` is told of each at once.
 
-    Raises BadLimit for limits, or names of checks, that are none.
+    ``only_applicable`` leaves out checks that have nothing to measure in the loader and that no limit and no job calls
+    for: as it is with ``quick`` where no checks are named. In a ``job`` the ranks of one machine take turns, and each
+    record is that of all ranks. Raises BadLimit for limits, or names of checks, that are none.
     """
-    chosen = _chosen(only)
-    faults: list[str] = []
-    read = targets.limits_by_check(limits, "", chosen, faults)
-    if faults:
-        raise BadLimit("; ".join(fault.lstrip(" :") for fault in faults))
+    chosen = chosen_checks(only)
+    read = limits_of_checks(limits, chosen)
     step_at(limits.get("step"))  # a wrong one is told before anything is measured
-    if quick and only is None:
-        chosen = tuple(
-            name
-            for name in chosen
-            if checks.call_for(read[name]) or checks.applies(name, subject.loader, subject.build)
-        )
+    narrow = quick and only is None if only_applicable is None else only_applicable
     setting = checks.Setting(
         seconds or (QUICK_SECONDS if quick else DEFAULT_SECONDS),
         bench=True,
@@ -168,24 +168,57 @@ def examine_all(
         traced=traced,
     )
     began = time.monotonic()
-    runner = Runner(setting, progress=lambda label: lambda what, share: progress(f"{label}: {what}", share))
+    lock = None if job is None else path_of_run(job.place.run)
+    runner = Runner(
+        setting,
+        progress=lambda label: lambda what, share: progress(f"{label}: {what}", share),
+        turn=lambda: alone(lock),
+        job=job,
+    )
     records, evidence = list[Record](), dict[str, Any]()
     for name in chosen:
+        called_for = checks.call_for(read[name]) or (name == "shards" and job is not None)
+        if narrow and not called_for and not _applies(name, subject, runner):
+            continue
         seen = runner.run(subject, name, read[name])
-        records.append(subject.record(name, read[name], seen.evidence, seen.verdict))
+        record = subject.record(name, read[name], seen.evidence, seen.verdict)
+        records.append(record if job is None else consensus.together(job, subject.nodeid, consensus.Told(record)))
         if seen.evidence is not None:
             evidence[name] = seen.evidence
         done(records[-1])
+    if job is not None:
+        job.finish(subject.nodeid)
     return Report(tuple(records), evidence, time.monotonic() - began)
 
 
-def _chosen(only: Iterable[str] | None) -> tuple[str, ...]:
-    names = checks.NAMES if only is None else (only,) if isinstance(only, str) else tuple(only)
+def _applies(name: str, subject: Subject, runner: Runner) -> bool:
+    """Whether a check has something to measure; a loader that is broken is not asked for it."""
+    if runner.has_broken(subject.loader):
+        return not checks.depends_on_loader(name)
+    return checks.applies(name, subject.loader, subject.build)
+
+
+def limits_of_checks(
+    limits: Mapping[str, object], chosen: Sequence[str], names: Sequence[str] = checks.NAMES
+) -> dict[str, dict[str, Any]]:
+    """A user's limits, read, by the check of ``names`` that holds them. Raises BadLimit for what none of ``chosen``
+    holds.
+    """
+    faults: list[str] = []
+    read = targets.limits_by_check(limits, "", chosen, faults, names)
+    if faults:
+        raise BadLimit("; ".join(fault.lstrip(" :") for fault in faults))
+    return read
+
+
+def chosen_checks(only: Iterable[str] | None, every: Sequence[str] = checks.NAMES) -> tuple[str, ...]:
+    """The checks to run, in their order: all of ``every``, or ``only`` some. Raises BadLimit for a name of none."""
+    names = every if only is None else (only,) if isinstance(only, str) else tuple(only)
     for name in names:
-        if name not in checks.NAMES:
-            hint = did_you_mean(name, checks.NAMES) or f"; the checks are {', '.join(checks.NAMES)}"
+        if name not in every:
+            hint = did_you_mean(name, every) or f"; the checks are {', '.join(every)}"
             raise BadLimit(f"there is no check {name!r}{hint}")
-    return tuple(name for name in checks.NAMES if name in names)
+    return tuple(name for name in every if name in names)
 
 
 def _imported_anew() -> bool:

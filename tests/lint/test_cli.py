@@ -25,6 +25,20 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 
 
+OF_EACH_WEIGHT = """
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def make(dataset):
+    return DataLoader(dataset, num_workers=4, pin_memory=True, pin_memory_device="cuda")
+
+
+def make_val_loader(val_dataset):
+    sampler = DistributedSampler(val_dataset, shuffle=False)
+    return DataLoader(val_dataset, sampler=sampler, shuffle=True)
+"""
+
+
 def test_a_clean_project_exits_0_and_says_how_many_files_it_saw(project: Project, mended: str) -> None:
     project.write({"data.py": mended, "pkg/other.py": "x = 1\n"})
     ran = project.lint()
@@ -39,7 +53,26 @@ def test_findings_exit_1_with_frame_reason_and_remedy(project: Project, faulty: 
     assert "--> data.py:5:64\n" in ran.out
     assert '5 |     return DataLoader(dataset, num_workers=4, pin_memory=True, pin_memory_device="cuda")' in ran.out
     assert "help: " in ran.out
-    assert ran.out.endswith("\nFound 1 finding in 1 file of 1.\n[*] 1 can be fixed with --fix.\n")
+    assert ran.out.endswith("\nFound 1 slow in 1 file of 1.\n[*] 1 can be fixed with --fix.\n")
+
+
+def test_a_run_tells_bugs_first_and_counts_by_weight_with_the_advice_that_it_hides(project: Project) -> None:
+    project.write({"data.py": OF_EACH_WEIGHT})
+    ran = project.lint()
+    assert [line[:5] for line in ran.out.splitlines() if line.startswith("DL")] == ["DL203", "DL209"]
+    assert "Found 1 bug, 1 slow in 1 file of 1; 1 piece of advice hidden (--pedantic shows it).\n" in ran.out
+    assert "Found 1 bug, 1 slow, 1 piece of advice in 1 file of 1.\n" in project.lint("--pedantic").out
+    assert "Found 1 bug in 1 file of 1.\n" in project.lint("--select", "DL203").out
+    assert "advice" not in project.lint("--ignore", "DL409").out
+    assert [one["severity"] for one in project.lint_json("--pedantic").records] == ["bug", "slow", "advice"]
+
+
+def test_a_file_that_cannot_be_read_is_not_counted_as_clean(project: Project, mended: str) -> None:
+    project.write({"broken.py": "import torch\nnum_workers = (\n", "data.py": mended})
+    assert project.lint("broken.py").out == "No Python file was read.\n"
+    for _ in ("cold", "warm"):
+        ran = project.lint()
+        assert (ran.status, ran.out) == (2, "No findings in 1 file; 1 could not be checked.\n")
 
 
 def test_exit_zero_hides_findings_but_not_what_could_not_be_checked(project: Project, faulty: str) -> None:

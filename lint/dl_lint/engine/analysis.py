@@ -63,21 +63,24 @@ class Analysis:
         linked = {path: file for path, file in relevant.items() if isinstance(self._reading.of(path), Syntax)}
         found, ran = self._run_rules([*linked.values()])
         findings: list[Reported] = []
+        unread = 0
         for file in asked:
             if file.path in linked or file.path in found:
                 findings += self._accepted(file, found.get(file.path, []), ran)
                 self._failures.extend(self._reading.notes(file.path))
-            else:
-                self._say_why_not(file, is_relevant=file.path in relevant)
+            elif (failure := self._why_not(file, is_relevant=file.path in relevant)) is not None:
+                self._failures.append(failure)
+                unread += 1
         self.repeatable &= self._reading.repeatable
         quiet = tuple((code, reason, count) for (code, reason), count in sorted(self._quiet.items()))
         sight = within(self._sight, {file.path for file in asked})
-        return Report(tuple(sorted(findings, key=order)), tuple(self._failures), len(asked), self._hidden, quiet, sight)
+        failures, checked = tuple(self._failures), len(asked) - unread
+        return Report(tuple(sorted(findings, key=order)), failures, checked, self._hidden, quiet, sight)
 
     # --- rules -------------------------------------------------------------------------
 
     def _run_rules(self, linked: list[File]) -> tuple[dict[str, list[Reported]], set[Entry]]:
-        """Findings by path, and the rules that came to their end."""
+        """Findings by path, and the rules that came to their end and of which all is wanted."""
         names = {self._name(file): file.path for file in linked}
         found: dict[str, list[Reported]] = {}
         ran: set[Entry] = set()
@@ -95,7 +98,8 @@ class Analysis:
                 except Exception as error:  # a fault of ours in one rule must not hide what the others find
                     self._broke_down(f"the rule {entry.code} {entry.name}", error, names)
                     continue
-                ran.add(entry)
+                if entry.severity != "advice" or entry in self._question.advised:
+                    ran.add(entry)
                 for finding in findings:
                     found.setdefault(finding.place.path, []).append(Reported(entry, finding))
         try:
@@ -176,7 +180,7 @@ class Analysis:
         assert isinstance(syntax, Syntax)
         left, used = suppress.accept(found, syntax)
         advised = self._question.advised
-        shown = [one for one in left if not one.finding.advice or one.rule in advised]
+        shown = [one for one in left if one.severity != "advice" or one.rule in advised]
         self._hidden += len(left) - len(shown)
         yield from joined(shown)
         if UNUSED_SUPPRESSION in self._question.rules and "dl-lint" in syntax.code:
@@ -195,12 +199,12 @@ class Analysis:
         settings.keep()
         return [selector for number in numbers for selector in config.per_file_ignores[number][1]]
 
-    def _say_why_not(self, file: File, *, is_relevant: bool) -> None:
-        """Report a file that cannot be checked."""
+    def _why_not(self, file: File, *, is_relevant: bool) -> Failure | None:
+        """Why a file cannot be checked; None for one that could be and holds nothing to check."""
         if is_relevant or is_doubtful(file, self._tree.data[file.path]):
             found = self._reading.of(file.path)
-            if isinstance(found, Failure):
-                self._failures.append(found)
+            return found if isinstance(found, Failure) else None
+        return None
 
 
 def _common_folder(tree: Tree) -> str:

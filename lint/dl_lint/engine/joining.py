@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dl_lint.engine.report import order
+from dl_lint.engine.report import position
 from dl_lint.rule import Fix, Related
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def joined(found: Iterable[Reported]) -> list[Reported]:
     """The findings of one file, without those that repeat the one on the line before: they are places of that."""
     told: list[Reported] = []
     open_: dict[tuple[object, ...], tuple[int, int]] = {}
-    for one in sorted(found, key=order):
+    for one in sorted(found, key=position):
         finding = one.finding
         key = (one.rule, finding.advice, finding.remedy, finding.related)
         at, line = open_.get(key, (0, -1))

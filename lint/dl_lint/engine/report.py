@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from dl_lint.rule import Finding, Severity
     from dl_lint.source.positions import Place
 
+WEIGHTS: tuple[Severity, ...] = ("bug", "slow", "advice")
+"""From the heaviest."""
+
 
 class Entry(NamedTuple):
     """One rule as the catalogue lists it; the docstring of ``module`` is its documentation."""
@@ -63,20 +66,26 @@ class Failure(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Everything a run has to say, in the order in which it is printed. ``checked`` counts the files asked about."""
+    """Everything a run has to say, in the order in which it is printed. ``checked`` counts the files asked about that
+    could be read."""
 
     findings: tuple[Reported, ...]
     failures: tuple[Failure, ...]
     checked: int
     hidden: int = 0
-    """Findings that are advice, of rules of which no advice is wanted."""
+    """Findings that are advice, of rules of which no advice is wanted: those of the rules that are advice too."""
     quiet: tuple[tuple[str, str, int], ...] = ()
     """How often each condition kept a rule quiet: the rule's code, the condition in words, and the number."""
     sight: Sight = Sight()
     """What of the data loading in the files asked about could be followed."""
 
 
-def order(reported: Reported) -> tuple[Place, str, str]:
+def order(reported: Reported) -> tuple[int, int, Place, str, str]:
+    """Bugs first, then what costs most as far as that is known, then as files are read."""
+    return WEIGHTS.index(reported.severity), -(reported.finding.cost or 0), *position(reported)
+
+
+def position(reported: Reported) -> tuple[Place, str, str]:
     return reported.finding.place, reported.rule.code, reported.finding.message
 
 
@@ -114,13 +123,14 @@ def _encode_finding(reported: Reported) -> list[Any]:
         [[_encode_place(related.place), related.message] for related in finding.related],
         fix and [fix.message, fix.safe, [[_encode_place(edit.place), edit.text, edit.operation] for edit in fix.edits]],
         finding.advice,
+        finding.cost,
     ]
 
 
 def _decode_finding(row: list[Any], rules: Mapping[str, Entry]) -> Reported:
     from dl_lint.rule import Edit, Finding, Fix, Related  # 5 ms, which a run without findings saves
 
-    code, place, message, remedy, related, fix, advice = row
+    code, place, message, remedy, related, fix, advice, cost = row
     return Reported(
         rules[code],
         Finding(
@@ -130,6 +140,7 @@ def _decode_finding(row: list[Any], rules: Mapping[str, Entry]) -> Reported:
             tuple(Related(_decode_place(at), text) for at, text in related),
             fix and Fix(fix[0], tuple(Edit(_decode_place(at), text, how) for at, text, how in fix[2]), fix[1]),
             bool(advice),
+            cost=None if cost is None else int(cost),
         ),
     )
 

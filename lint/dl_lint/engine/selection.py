@@ -41,9 +41,12 @@ def exactness(selector: str, rule: Entry) -> int:
     return len(selector) if selector.startswith("DL") and rule.code.startswith(selector) else 0
 
 
-def chosen(rules: Iterable[Entry], config: Selectors, command: Selectors, *, pedantic: bool) -> tuple[Entry, ...]:
-    """The rules to run. The command line decides where it speaks; its ``--select`` sets the file's wishes aside."""
-    return tuple(rule for rule in rules if _is_on(rule, config, command, pedantic))
+def chosen(rules: Iterable[Entry], config: Selectors, command: Selectors) -> tuple[Entry, ...]:
+    """The rules to run: those that are advice too, whose findings are counted where they are not wanted.
+
+    The command line decides where it speaks; its ``--select`` sets the file's wishes aside.
+    """
+    return tuple(rule for rule in rules if _is_on(rule, config, command, pedantic=True))
 
 
 def advised(rules: Iterable[Entry], config: Selectors, command: Selectors, *, pedantic: bool) -> frozenset[Entry]:

@@ -224,7 +224,7 @@ class _Search:
                     return Origin("a setting without a known origin", f"no option `{expr.attr}` is declared", expr)
                 case Module():
                     return Origin("a name that nothing binds", quoted(expr), expr)
-                case _ if _is_setting(one):
+                case _ if _is_setting(self._program, one):
                     return Origin("a setting without a known origin", quoted(expr), expr)
                 case Derived():
                     return Origin("what a library returns", quoted(expr), expr)
@@ -250,7 +250,7 @@ class _Search:
 
     def _item(self, expr: ast.Subscript) -> Origin | None:
         base = self._program.value(expr.value)
-        if any(_is_setting(one) for one in alternatives(base)):
+        if any(_is_setting(self._program, one) for one in alternatives(base)):
             return Origin("a setting without a known origin", quoted(expr), expr)
         if not is_known(base):
             return self.of(expr.value)
@@ -262,11 +262,13 @@ def _receiver(call: ast.Call) -> tuple[ast.expr, ...]:
     return (call.func.value,) if isinstance(call.func, ast.Attribute) else ()
 
 
-def _is_setting(value: Value) -> bool:
+def _is_setting(program: Program, value: Value) -> bool:
     inner = value
     while isinstance(inner, Derived):
         inner = inner.base
-    return configurations.is_configuration(inner) or (isinstance(value, Table) and isinstance(value.node, ast.Call))
+    return configurations.is_configuration(program, inner) or (
+        isinstance(value, Table) and isinstance(value.node, ast.Call)
+    )
 
 
 def _bindings(program: Program, expr: ast.Name) -> Iterator[Binding]:

@@ -26,6 +26,9 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 LEVELS = {"bug": "error", "slow": "warning", "advice": "note"}
 
+RANKS = {"bug": 90.0, "slow": 50.0, "advice": 10.0}
+"""How much a result matters, of 100."""
+
 
 def render(report: Report, look: Look) -> Iterator[str]:
     rules = sorted({reported.rule for reported in report.findings}, key=lambda rule: rule.code)
@@ -70,6 +73,7 @@ def _result(reported: Reported, number: int, look: Look) -> dict[str, Any]:
         "ruleId": rule.code,
         "ruleIndex": number,
         "level": LEVELS[reported.severity],
+        "rank": RANKS[reported.severity],
         "message": {"text": f"{finding.message}; help: {finding.remedy}"},
         "locations": [_location(finding.place, look)],
         "partialFingerprints": {
@@ -81,6 +85,8 @@ def _result(reported: Reported, number: int, look: Look) -> dict[str, Any]:
             {"id": count, **_location(related.place, look), "message": {"text": related.message}}
             for count, related in enumerate(finding.related, 1)
         ]
+    if finding.cost is not None:
+        result["properties"] = {"bytesPerWorker": finding.cost}
     if finding.fix is not None and not any(is_notebook(edit.place.path) for edit in finding.fix.edits):
         result["fixes"] = [_fix(finding.fix)]
     return result

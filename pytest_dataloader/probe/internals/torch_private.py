@@ -12,9 +12,11 @@ import gc
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+import weakref
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_dataloader.probe.host import child_process
+from pytest_dataloader.probe.host.clocks import wall_ns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -101,6 +103,16 @@ def forget_iterations(copy: Any) -> None:
     for name, value in _FORGOTTEN.items():
         if name in vars(copy):
             vars(copy)[name] = value
+
+
+def without_iterations(loader: Any) -> Any:
+    """A shallow copy of a loader that holds none of its iterators."""
+    copy = object.__new__(type(loader))
+    vars(copy).update(vars(loader))
+    forget_iterations(copy)
+    for name in kept_iterators(copy):
+        vars(copy)[name] = None
+    return copy
 
 
 def watch_iterators(copy: Any, made: Callable[[Any], None], prepare: Callable[[Any], None] | None = None) -> None:
@@ -219,6 +231,106 @@ def on_iterator_construction(born: Callable[[Any, Any], None]) -> Callable[[], N
         kind.__init__ = original
 
     return end
+
+
+DATALOADER = "torch.utils.data.dataloader"
+"""The module that has the loader and its iterators."""
+
+
+def watch_loaders(made: Callable[[Any], None], iterated: Callable[[Any, Any, int], None]) -> Callable[[], None]:
+    """Have ``made`` called with every DataLoader that is constructed from now on, and ``iterated`` with every one for
+    which an iterator is made, the iterator, and the nanoseconds that making it took. Returns what ends that.
+
+    Loaders that this package iterates, copies of the user's, are left out.
+    """
+    from torch.utils.data import dataloader
+
+    undo: list[tuple[Any, str, Any]] = []
+
+    def replace(kind: Any, name: str, wrapped: Any) -> None:
+        undo.append((kind, name, vars(kind)[name]))
+        setattr(kind, name, wrapped)
+
+    def watch_kind(kind: Any) -> None:
+        if "_get_iterator" in vars(kind) and not any(each[:2] == (kind, "_get_iterator") for each in undo):
+            replace(kind, "_get_iterator", _telling_of_iterators(vars(kind)["_get_iterator"], iterated))
+
+    initialise = dataloader.DataLoader.__init__
+
+    @functools.wraps(initialise)
+    def initialise_and_tell(loader: Any, *arguments: Any, **settings: Any) -> None:
+        initialise(loader, *arguments, **settings)
+        for kind in type(loader).__mro__:  # torchdata's has its own
+            watch_kind(kind)
+        made(loader)
+
+    replace(dataloader.DataLoader, "__init__", initialise_and_tell)
+    watch_kind(dataloader.DataLoader)
+
+    def end() -> None:
+        for kind, name, original in undo:
+            setattr(kind, name, original)
+
+    return end
+
+
+def _telling_of_iterators(
+    original: Callable[[Any], Any], iterated: Callable[[Any, Any, int], None]
+) -> Callable[[Any], Any]:
+    @functools.wraps(original)
+    def get_iterator(loader: Any) -> Any:
+        began = wall_ns()
+        iterator = original(loader)
+        # A subclass may call its parent's, which has told of it.
+        if "_get_iterator" not in vars(loader) and is_iterator(iterator) and "_next_data" not in vars(iterator):
+            iterated(loader, iterator, wall_ns() - began)
+        return iterator
+
+    return get_iterator
+
+
+class IterationListener(Protocol):
+    """What is told of the way of an iterator."""
+
+    def begin(self, iterator: weakref.ref[Any], took_ns: int) -> None: ...
+    def ask(self) -> None: ...
+    def get(self, batch: Any) -> None: ...
+    def end(self) -> None: ...
+    def fail(self, error: BaseException) -> None: ...
+
+
+def watch_iteration(iterator: Any, took_ns: int, listener: IterationListener) -> None:
+    """Tell a listener whenever a batch of an iterator is asked for, has come, or does not come, and of its epochs.
+
+    Making the iterator took so many nanoseconds. Its epochs are the first, and those for which persistent workers go
+    on. Attributes of the instance stand before the methods of its class, and refer to it weakly.
+    """
+    watched = weakref.ref(iterator)
+
+    def next_data() -> Any:
+        asked_of: Any = watched()
+        listener.ask()
+        try:
+            batch = type(asked_of)._next_data(asked_of)
+        except StopIteration:
+            listener.end()
+            raise
+        except BaseException as error:
+            listener.fail(error)
+            raise
+        listener.get(batch)
+        return batch
+
+    def reset(*arguments: Any, **options: Any) -> Any:
+        used: Any = watched()
+        began = wall_ns()
+        result = type(used)._reset(used, *arguments, **options)
+        listener.begin(watched, wall_ns() - began)
+        return result
+
+    iterator._next_data = next_data
+    iterator._reset = reset
+    listener.begin(watched, took_ns)
 
 
 def live_iterators() -> list[Any]:

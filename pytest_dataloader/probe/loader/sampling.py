@@ -133,6 +133,15 @@ def dropped_last(loader: Any) -> int:
     return length_of(inner_sampler(loader)) % size if isinstance(size, int) and size > 0 else 0
 
 
+def last_batch(loader: Any, given: int) -> int:
+    """Samples of an epoch's last batch, where torch cuts ``given`` indices into batches; 0 elsewhere."""
+    batches = getattr(loader, "batch_sampler", None)
+    size = getattr(batches, "batch_size", None)
+    if batches is None or not cuts_batches(batches) or not isinstance(size, int) or size < 1:
+        return 0
+    return size if getattr(batches, "drop_last", False) else given % size or size
+
+
 def drops_all(loader: Any) -> bool:
     """Whether ``drop_last`` leaves no batch."""
     left_out = dropped_last(loader)

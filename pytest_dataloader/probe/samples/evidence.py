@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pytest_dataloader.probe.samples.continuation import Resumption
     from pytest_dataloader.probe.samples.draws import DrawFault
+    from pytest_dataloader.probe.samples.fields import Field
     from pytest_dataloader.probe.samples.overlap import Overlap
     from pytest_dataloader.probe.samples.partition import World
     from pytest_dataloader.probe.samples.resumption import Overhead
@@ -27,6 +28,7 @@ class Order:
     held against those of one process. ``passes``: how often an epoch goes through all that the sampler gives.
     ``unseen_batches``: by how many an epoch that ends of itself is shorter than the loader's len(). ``batches`` came in
     the first epoch, and ``batches_told`` are what len() of the loader says, 0 where it has none.
+    ``fields`` of its batches; ``last_batch`` has so many samples, 0 where it was not seen.
     """
 
     faults: tuple[OrderFault, ...]
@@ -48,6 +50,10 @@ class Order:
     unseen_batches: int = 0
     batches: int = 0
     batches_told: int = 0
+    fields: tuple[Field, ...] = ()
+    last_batch: int = 0
+    batch_size: int = 1
+    shuffles: bool = False
 
 
 @dataclass(frozen=True, slots=True)

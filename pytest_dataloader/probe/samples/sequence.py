@@ -24,14 +24,21 @@ OrderFaultKind = Literal[
     "truncated", "lost", "duplicated", "unsharded", "starved", "not_reshuffled", "stale", "differs_with_workers",
     "uneven_sampler", "unlike", "same_order", "wrong_length", "whole", "overwritten",
     "left_out", "dropped_by_workers", "cut_by_len", "length_per_worker", "changed_in_place", "follows_readings",
+    "type_changes", "field_missing", "not_a_number", "gradients", "misaligned", "few_weights", "shuffle_undone",
+    "batches_lost", "reused", "process_changed", "shared_by_workers",
 ]  # fmt: skip
-UNSURE_ORDERS = frozenset(
-    {"uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "follows_readings"}
-)
+UNSURE_ORDERS = frozenset({
+    "uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "follows_readings",
+    "type_changes", "field_missing", "not_a_number", "gradients", "misaligned", "shuffle_undone",
+    "reused", "process_changed", "shared_by_workers",
+})  # fmt: skip
 """Kinds that may be meant, or hide what was looked for: told as inconclusive."""
 
 _TELLING = 8
 """Samples that must agree in order before two sequences count as one; shuffled by chance: 1 in 40,320."""
+_APART = 5
+"""Times as many samples in two workers as twice in one, from which they are not alike by nature. Of samples that are
+drawn with replacement two workers share as many as come twice in one of them, both taken together."""
 _ARRANGED = 0.75
 """Share of its steps at which an order that somebody arranged goes up; a shuffled one goes up at half of them, and of 8
 samples at this share in 1 of 160 orders."""
@@ -76,6 +83,8 @@ class LoaderFacts:
     """Whether the sampler that it asks gives batches."""
     sampler_length: int = 0
     """What len() of that sampler says; 0 without one."""
+    weights: int = 0
+    """How many samples the sampler has a weight for; 0 for one without weights."""
 
     @property
     def slack(self) -> int:
@@ -107,6 +116,7 @@ def loader_facts(
         batches=length_of(loader),
         batched=torch_private.reads_batches(loader),
         sampler_length=length_of(loader.batch_sampler if torch_private.reads_batches(loader) else loader.sampler),
+        weights=length_of(getattr(sampling.inner_sampler(loader), "weights", None)),
     )
 
 
@@ -134,7 +144,13 @@ def indexed_faults(
     if length >= _TELLING and orders[0][:length] == orders[1][:length]:
         if about.shuffles:
             yield OrderFault("not_reshuffled", about.sampler, "gives the same order in both epochs", length)
-        elif not about.written_down and not _is_arranged(orders[0][:length]):
+        elif about.written_down:
+            pass
+        elif _is_arranged(orders[0][:length]):
+            if all(epoch.given.drew for epoch in epochs) and len(set(orders[0][:length])) >= _TELLING:
+                detail = "draws random numbers, and gives the stored order in both epochs all the same"
+                yield OrderFault("shuffle_undone", about.sampler, detail, length)
+        else:
             detail = "gives the same order in both epochs: right for an evaluation, wrong in training"
             yield OrderFault("same_order", about.sampler, detail, length)
     if alone is not None and not whole:
@@ -226,6 +242,13 @@ def _of_sampler(about: LoaderFacts) -> Iterator[OrderFault]:
     if not about.given_all or not about.size:
         return
     given = Counter(about.given)
+    if 0 < about.weights < about.size and all(isinstance(index, int) and index < about.weights for index in given):
+        detail = (
+            f"has {counted(about.weights, 'weight')} for {counted(about.size, 'sample')}: the first {about.weights:,} "
+            "are drawn and no other"
+        )
+        yield OrderFault("few_weights", about.sampler, detail, about.size - about.weights)
+        return
     if about.expected is not None:
         yield from _unexpected(given, Counter(about.expected), about)
         return
@@ -331,6 +354,9 @@ def iterable_faults(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Re
         yield OrderFault("unlike", about.dataset, detail, total)
     elif whole:
         yield from _wrong_length(total // passes, about)
+    elif shared := _shared(made):
+        detail = f"{counted(shared, 'sample')} came from two workers, of {total:,} that were read of an epoch"
+        yield OrderFault("shared_by_workers", about.dataset, detail, shared)
     if whole and passes == 1:
         yield from _dropped_by_workers(epochs[0], about, total)
     idle = [worker for worker, contents in made.items() if not contents and worker in ended]
@@ -342,6 +368,17 @@ def iterable_faults(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Re
         pairs = [(contents, later[worker]) for worker, contents in made.items() if contents and later.get(worker)]
         if pairs and all(_same_beginning(one, other) for one, other in pairs):
             yield _stale(about)
+
+
+def _shared(made: dict[int, list[str]]) -> int:
+    """Samples that two workers gave; 0 where so many come again in one worker too, or where they are few.
+
+    No proof in a part of an epoch: workers that draw shards with replacement may have drawn the same one.
+    """
+    counts = [Counter(contents) for contents in made.values()]
+    within = sum(count.total() - len(count) for count in counts)
+    shared = sum((one & other).total() for one, other in itertools.combinations(counts, 2))
+    return shared if shared >= max(_TELLING, _APART * within) else 0
 
 
 def dropped_of_stream(epoch: TracedEpoch, about: LoaderFacts) -> int:

@@ -68,12 +68,23 @@ class Workers:
     hollow_batch: str = "None"
     threads: int = 0
     """Workers that are threads of this process."""
+    worker_cpus: int = 0
+    """CPUs that the workers may run on, all of them together; 0 where that is unknown."""
+    process_cpus: int = 0
+    """CPUs that this process may run on."""
+    left_by_epochs: tuple[str, ...] = ()
+    """Threads and processes that each epoch of what is around the loader adds, in words."""
     inherited: tuple[InheritedHandle, ...] = ()
     """Files and sockets opened before the fork that all workers use, where that is a fault."""
     pickled_bytes: int | None = None
     """What each worker is handed where workers are not forked, tensors apart."""
     pickling_cpu_seconds: float | None = None
     """What pickling and unpickling that takes, for each worker."""
+
+    @property
+    def confined(self) -> bool:
+        """Whether several workers share one CPU, of those that this process may run on."""
+        return self.workers > 1 == self.worker_cpus < self.process_cpus
 
     @property
     def empty(self) -> bool:

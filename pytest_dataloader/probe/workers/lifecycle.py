@@ -72,6 +72,9 @@ class Lifecycle:
     oom_kills: int = 0
     hollow: int = 0
     """Batches that were None, or the same number or text as all others that were made of several samples."""
+    worker_cpus: int = 0
+    process_cpus: int = 0
+    """CPUs that all workers together may run on once the first batch has come, and this process."""
     hollow_batch: str = "None"
     """What they were."""
 
@@ -242,6 +245,7 @@ class _Observation:
                 delay = (clocks.thread_delay_ns() or 0) - delay + self._worst_delay_ns()
                 deadline = time.monotonic() + seconds
                 self._remember_children()
+                self._note_cpus()
             self.watchdog.longest = max(self.watchdog.longest or 0.0, pause)
             self._deliver()
             if time.monotonic() >= deadline:
@@ -264,6 +268,15 @@ class _Observation:
             seconds=time.monotonic() - begun,
             end_seconds=pause if not came else None,
         )
+
+    def _note_cpus(self) -> None:
+        """Look where workers may run: what they load, or are told, may have bound them."""
+        if self.in_process or not hasattr(os, "sched_getaffinity"):
+            return
+        with contextlib.suppress(OSError):  # one has ended already
+            allowed = [os.sched_getaffinity(process.pid or 0) for process in self.processes.values()]
+            self.lifecycle.worker_cpus = len(set().union(*allowed))
+            self.lifecycle.process_cpus = len(os.sched_getaffinity(0))
 
     def _deliver(self) -> None:
         self.watchdog.delivered += 1

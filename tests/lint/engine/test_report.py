@@ -20,7 +20,7 @@ operations = st.sampled_from(get_args(Operation))
 edits = st.lists(st.builds(Edit, places, st.text(max_size=5), operations), max_size=3).map(tuple)
 fixes = st.none() | st.builds(Fix, st.text(max_size=5), edits, st.booleans())
 related = st.lists(st.builds(Related, places, st.text(max_size=5)), max_size=2).map(tuple)
-findings = st.builds(Finding, places, st.text(), st.text(), related, fixes, st.booleans())
+findings = st.builds(Finding, places, st.text(), st.text(), related, fixes, st.booleans(), cost=st.none() | numbers)
 reported = st.builds(Reported, st.sampled_from([*RULES.values()]), findings)
 failures = st.builds(Failure, st.text(max_size=5), st.text(max_size=5), st.none() | numbers)
 reports = st.builds(

@@ -21,7 +21,20 @@ NOTHING = Selectors()
 
 
 def codes(config: Selectors = NOTHING, command: Selectors = NOTHING, *, pedantic: bool = False) -> str:
-    return " ".join(rule.code for rule in chosen(RULES.values(), config, command, pedantic=pedantic))
+    """The rules that run and of which findings are shown."""
+    rules = chosen(RULES.values(), config, command)
+    wanted = advised(rules, config, command, pedantic=pedantic)
+    return " ".join(rule.code for rule in rules if rule.severity != "advice" or rule in wanted)
+
+
+def test_advice_runs_to_be_counted_unless_others_are_selected_or_it_is_ignored() -> None:
+    def ran(config: Selectors, command: Selectors) -> str:
+        return " ".join(rule.code for rule in chosen(RULES.values(), config, command))
+
+    assert ran(NOTHING, NOTHING) == "DL001 DL101 DL102 DL201 DL207"
+    assert ran(Selectors(ignore=("DL207",)), NOTHING) == "DL001 DL101 DL102 DL201"
+    assert ran(NOTHING, Selectors(select=("DL1",))) == "DL101 DL102"
+    assert ran(Selectors(select=("DL1",)), NOTHING) == "DL101 DL102"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +69,7 @@ def test_advice_runs_when_asked_for_but_not_against_an_ignore() -> None:
 
 def test_findings_that_are_advice_are_wanted_of_rules_that_are_chosen_by_name_or_with_all_advice() -> None:
     def codes_of(config: Selectors, command: Selectors, *, pedantic: bool = False) -> str:
-        rules = chosen(RULES.values(), config, command, pedantic=pedantic)
+        rules = chosen(RULES.values(), config, command)
         return " ".join(sorted(rule.code for rule in advised(rules, config, command, pedantic=pedantic)))
 
     assert codes_of(NOTHING, NOTHING) == "DL001"

@@ -25,6 +25,7 @@ def test_results_name_their_rules_by_id_and_position(run: Any) -> None:
     for result in run["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
     assert [result["level"] for result in run["results"]] == ["note", "error"]
+    assert [result["rank"] for result in run["results"]] == [10.0, 90.0]
     assert all(rule["help"]["markdown"].startswith(rule["shortDescription"]["text"]) for rule in rules)
 
 

@@ -182,7 +182,7 @@ def test_each_subcommand_is_explained_by_three_examples(name: str, capsys: pytes
         main([*name.split(), "--help"])
     text = capsys.readouterr().out
     assert (ended.value.code, text.count(f"\n  pytest-dataloader {name} ")) == (0, 3)
-    assert "exit status: 0 " in text
+    assert "\nexit status: " in text
 
 
 def test_the_help_of_check_describes_every_limit(capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,7 +208,7 @@ def test_the_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         ([], "which command?"),
         (
             ["chekc"],
-            "there is no command 'chekc': expected MODULE:ATTR, or one of check, tune, compare, trace; did you mean",
+            "expected MODULE:ATTR, or one of check, run, tune, compare, trace; did you mean",
         ),
         (["--quick"], "expected a command or MODULE:ATTR before --quick"),
         (["trace"], "there is more to say after trace: expected record, merge, analyze"),

@@ -1,0 +1,34 @@
+"""The commands of docs/run.md."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.pytest_dataloader.diagnosis.test_run import TRAIN
+
+if TYPE_CHECKING:
+    from tests.pytest_dataloader.preloaded import Server
+
+TEXT = Path(__file__).parents[3].joinpath("docs", "run.md").read_text()
+COMMANDS, DISTRIBUTED = re.findall(r"^```console\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.slow
+def test_the_commands_run(tmp_path: Path, preloaded: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tmp_path.joinpath("train.py").write_text(TRAIN)
+    tmp_path.joinpath("proj").mkdir()
+    tmp_path.joinpath("proj", "train.py").write_text(TRAIN)
+    for line in COMMANDS.splitlines():
+        prompt, program, *arguments = shlex.split(line)
+        assert (prompt, program) == ("$", "pytest-dataloader")
+        done = preloaded.run("-m", "pytest_dataloader", *arguments)
+        assert done.returncode == 0, done.stderr
+    assert json.loads(tmp_path.joinpath("seen.json").read_text())["loaders"]
+    assert DISTRIBUTED.split()[-4:] == ["-m", "pytest_dataloader", "run", "train.py"]  # as test_run starts it
