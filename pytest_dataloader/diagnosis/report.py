@@ -167,8 +167,8 @@ def examine_all(
         whole_epoch=whole_epoch,
         traced=traced,
     )
-    began = time.monotonic()
     lock = None if job is None else path_of_run(job.place.run)
+    began = time.monotonic()
     runner = Runner(
         setting,
         progress=lambda label: lambda what, share: progress(f"{label}: {what}", share),

@@ -50,6 +50,8 @@ class Order:
     unseen_batches: int = 0
     batches: int = 0
     batches_told: int = 0
+    recurring: float = 0.0
+    """Of a stream, the share of the samples of a batch that came in one batch in the epoch before; 0 for few."""
     fields: tuple[Field, ...] = ()
     last_batch: int = 0
     batch_size: int = 1
@@ -78,13 +80,16 @@ class Randomness:
     partly: tuple[str, ...]
     seconds: float
     changed_by_reading: str = ""
+    seeds_process: tuple[str, ...] = ()
+    """Global generators that reading seeds in the process that trains: without workers."""
     """What of the dataset reading changes, where that alone makes samples change: the check of order tells it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shards:
     """What ranks would read in worlds of several sizes. ``how`` they were told their rank; in a job also what its
-    ranks do read, and ``unsimulated`` why no others were looked at.
+    ranks do read, and ``unsimulated`` why no others were looked at. ``replaces``: an epoch of one rank alone holds
+    samples several times, as sampling with replacement does, and what ranks have in common may come by chance.
 
     ``same_seeds_needed``: the shares are right only where all ranks have the same random state.
     """
@@ -101,6 +106,7 @@ class Shards:
     seconds: float = 0.0
     real: Overlap | None = None
     unsimulated: str = ""
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)

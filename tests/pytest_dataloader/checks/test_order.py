@@ -56,13 +56,14 @@ CODES: dict[OrderFaultKind, str] = {
     "cut_by_len": "", "type_changes": "", "field_missing": "", "not_a_number": "", "gradients": "", "misaligned": "",
     "few_weights": "", "shuffle_undone": "", "batches_lost": "", "reused": "", "process_changed": "",
     "length_per_worker": "", "changed_in_place": "", "follows_readings": "",
+    "hash_order": "", "hash_order_divided": "", "shuffles_itself": "",
 }  # fmt: skip
 """Of every kind of fault, the rule that finds it in code."""
 MAY_BE_MEANT = {
     "uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "shared_by_workers",
     "type_changes",
     "field_missing", "not_a_number", "gradients", "misaligned", "shuffle_undone", "reused", "process_changed",
-    "follows_readings",
+    "follows_readings", "hash_order",
 }  # fmt: skip
 VERDICTS = {
     "shuffled": Judgement(
