@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import order as sentences
@@ -28,8 +29,10 @@ from pytest_dataloader.probe.samples.sequence import (
     iterable_faults,
     loader_facts,
     passes_in,
+    recurring_share,
 )
 from pytest_dataloader.probe.samples.side_effects import find_side_effect
+from pytest_dataloader.probe.samples.worker_counts import counts_by_workers
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -85,7 +88,12 @@ def measure(loader: Any, *, setting: Setting) -> Order:
         faults = (*faults, OrderFault("process_changed", about.dataset, detail, first.batches))
     if not (first.batches or faults):
         raise EmptyEpoch
-    return _evidence(loader, about, (first, second), alone, faults, time.monotonic() - started)
+    found = _evidence(loader, about, (first, second), alone, faults, time.monotonic() - started)
+    if faults or not found.compared or not iterable or torch_private.iterates_batches(loader):
+        return found
+    setting.progress("counting with fewer workers", 0.9)
+    fewer = counts_by_workers(loader, range(1, loader.num_workers), seconds=min(seconds, _SECONDS))
+    return replace(found, fewer_workers=fewer, seconds=round(time.monotonic() - started, 3))
 
 
 def _evidence(
@@ -124,6 +132,7 @@ def _evidence(
         passes=1 if cut else passes_in(epochs[0], about),
         batches=epochs[0].batches,
         batches_told=about.batches,
+        recurring=recurring_share(epochs, about.batch_size) if iterable else 0.0,
         fields=fields_of(epochs[0].entries),
         last_batch=0 if iterable or not about.given_all else sampling.last_batch(loader, len(about.given)),
         batch_size=about.batch_size,

@@ -202,6 +202,10 @@ class SettingsFile(_Word):
     """What a file of settings, or of something else, holds."""
 
 
+class Merged(_Word):
+    """Settings laid over one another."""
+
+
 class CpuCount(_Word):
     """The number of CPUs of the host."""
 

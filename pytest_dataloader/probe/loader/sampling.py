@@ -12,6 +12,10 @@ from pytest_dataloader.probe.loader.positions import indices_in, length_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+RANK_NAMES = ("rank", "global_rank", "process_index", "node_rank")
+WORLD_NAMES = ("world_size", "num_replicas", "num_processes", "world")
+"""Names of arguments and attributes by which callables and samplers are told their rank and the number of ranks."""
+
 
 def inner_sampler(loader: Any) -> Any:
     """What yields single indices: the sampler behind the batches, however many samplers wrap it."""
@@ -32,6 +36,12 @@ def shuffles(loader: Any) -> bool:
     if isinstance(sampler, RandomSampler | SubsetRandomSampler | WeightedRandomSampler):
         return True
     return getattr(sampler, "shuffle", False) is True or type(sampler).__name__ == "RandomSampler"
+
+
+def is_distributed(loader: Any) -> bool:
+    """Whether a loader's sampler gives one rank's share."""
+    sampler = inner_sampler(loader)
+    return any(hasattr(sampler, name) for name in WORLD_NAMES) and any(hasattr(sampler, name) for name in RANK_NAMES)
 
 
 def first_indices(loader: Any, most: int) -> list[Any]:
