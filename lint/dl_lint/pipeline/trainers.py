@@ -211,11 +211,8 @@ def _from_hooks(program: Program) -> Iterator[Fit]:
             evaluates = name in trainer.evaluating
             if hook.node is None or (evaluates and any(program.mentions(hook.node, one) for one in trainer.rhythm)):
                 continue
-            returned = [one for statement in hook.returns for one in alternatives(program.value(statement.value))]
-            calls = {one.call for one in returned if isinstance(one, Made)}
-            for loader in loaders.all_loaders(program) if calls else ():
-                if loader.call in calls:
-                    yield Fit(loader, hook.node, trainer, trains=not evaluates)
+            for loader in _returned(program, hook):
+                yield Fit(loader, hook.node, trainer, trains=not evaluates)
 
 
 def _hooks(program: Program, trainer: Trainer, names: tuple[str, ...]) -> Iterator[tuple[Scope, str]]:
