@@ -84,6 +84,7 @@ FLOORS = {
         ("loaders", "locking"),
         ("baselines", "targets"),
         ("diagnosis",),
+        ("integrations",),
         ("bench",),
         ("outcome", "suite_watch"),
         ("collection", "fixtures"),
@@ -121,6 +122,7 @@ PROTOCOLS = {
     "why_not": "checks: called by ``watch`` of their fixtures",
     "NEEDS_BENCH": "checks: read by the runner",
     "advice": "advice: what a check tells its user to change",
+    "DataLoaderMonitor": "integrations: in the house style of each trainer",
     "main": "subcommands of ``pytest-dataloader``",
     "NAME": "subcommands: the words that call one",
 }

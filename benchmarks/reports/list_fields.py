@@ -5,7 +5,7 @@ from torch.utils.data import DataLoader, Dataset
 
 REPORT = "pytorch/pytorch#50272"
 TRUE = "a list of 40 numbers becomes 40 tensors of 16 numbers each, each sent on its own"
-CHECK, WORDS = "stages", r"list of 40"
+CHECK, WORDS = "order", r"list of 40"
 
 
 class Boxes(Dataset):

@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 REPORT = "NVIDIA/sentiment-discovery#60"
 TRUE = "each epoch leaves a process behind"
-CHECK, WORDS = "workers|fds|memory", r"process"
+CHECK, WORDS = "workers", r"leaves 1 process behind"
 
 
 def serve(requests):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_dataloader.probe.training.evidence import Training
+    from pytest_dataloader.probe.training.meter import Rates
 
 
 WORKERS_HELP_MS = 10.0
@@ -21,6 +22,13 @@ WORKERS_HELP_MS = 10.0
 def describe_wait(seen: Training) -> str:
     """How much of its time a training waited for data."""
     return f"waited for data {100 * seen.input_wait:.1f} % of {figure(seen.seconds)} s"
+
+
+def describe_wait_of_training(seen: Training) -> str:
+    """How much of its time a training waited for data of this loader."""
+    return (
+        f"waited for data {100 * seen.input_wait_of_training:.1f} % of the training's {figure(seen.training_seconds)} s"
+    )
 
 
 def describe_training(seen: Training) -> str:
@@ -34,14 +42,13 @@ def describe_training(seen: Training) -> str:
     return "; ".join(filter(None, parts))
 
 
-def watch_line(seen: Training, batches: int, samples: int, waited: float, elapsed: float) -> str:
-    """A line on a training under way: figures of the last ``elapsed`` seconds, of which it ``waited`` some."""
-    share = waited / elapsed if elapsed else 0.0
+def watch_line(seen: Training, rates: Rates) -> str:
+    """A line on a training under way, with the rates of its last seconds."""
     parts = [
         f"batch {seen.batches:,}",
-        f"{figure(batches / elapsed if elapsed else 0.0)} batches/s",
-        f"{figure(samples / elapsed if elapsed else 0.0)} samples/s",
-        f"waited {100 * share:.1f} %",
+        f"{figure(rates.batches_per_second)} batches/s",
+        f"{figure(rates.samples_per_second)} samples/s",
+        f"waited {100 * rates.input_wait:.1f} %",
         f"{seen.workers} workers of up to {size(seen.worker_private_bytes)}" if seen.worker_uses else "",
         f"{seen.descriptors:,} of {seen.descriptor_limit:,} descriptors" if seen.descriptors else "",
         f"{size(seen.segment_bytes)} shared memory",
@@ -74,6 +81,12 @@ def _advice(seen: Training) -> Iterator[Advice]:
             doing = "computing" if seen.stage == "fetch" else "waiting for storage"
             yield Advice(
                 "DL207", f"num_workers=0: batches are made between two steps, mostly {doing}; give the loader workers"
+            )
+        case "receive":
+            yield Advice(
+                "",
+                f"{percent(seen.ready_share or 0)} of the batches were ready when they were asked for: the waiting is "
+                "for receiving them; hand over fewer, larger tensors",
             )
         case "fetch":
             yield Advice(

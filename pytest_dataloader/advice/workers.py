@@ -17,6 +17,7 @@ _SHARED_MEMORY_FULL = ("No space left on device", "unable to allocate shared mem
 _DESCRIPTORS = ("Too many open files", "Errno 24", "received 0 items of ancdata")
 _UNPICKLABLE = ("pickle", "get local object", "serialize non-leaf")  # Python 3.13: "Can't get local object"
 _TORN_HANDLES = ("BadZipFile", "zlib.error", "database disk image is malformed", "Unable to synchronously")
+_WAITING_MODULES = ("threading.py", "queue.py", "selectors.py", "/multiprocessing/", "/concurrent/", "socket.py")
 _CRASHES = ("SIGSEGV", "SIGABRT", "SIGFPE", "SIGILL")
 _MISSING = "ModuleNotFoundError"
 _CUDA = "Cannot re-initialize CUDA in forked subprocess"
@@ -233,6 +234,19 @@ def _advice(seen: Workers) -> Iterator[Advice]:
         names = ", ".join(seen.forked_threads[:4])
         yield Advice("", f"threads ran when the workers were forked ({names}): a lock that one of them held stays "
                          "locked in the worker; start them later, or use forkserver")  # fmt: skip
+
+    elif seen.fault == "hang" and not text and seen.start_method == "fork" and _may_compute(seen):
+        pool = (
+            f"{counted(seen.native_threads, 'thread')} of libraries ran when the workers were forked, and none in them"
+        )
+        yield Advice("", f"{pool}: if this line computes with a pool of them (OpenMP, BLAS), leave "
+                         "torch.set_num_threads(1) as it is in workers, or use forkserver")  # fmt: skip
+
+
+def _may_compute(seen: Workers) -> bool:
+    """Whether a worker that hangs may wait for a library's threads: not in a wait of Python's own."""
+    innermost = seen.stack[-1] if seen.stack else ""
+    return seen.native_threads > 0 and bool(innermost) and not _any(_WAITING_MODULES, innermost)
 
 
 def _about_resources(text: str, seen: Workers) -> Iterator[Advice]:

@@ -29,6 +29,7 @@ from pytest_dataloader.probe.samples.sequence import (
     iterable_faults,
     loader_facts,
     passes_in,
+    recurring_share,
 )
 from pytest_dataloader.probe.samples.side_effects import find_side_effect
 from pytest_dataloader.probe.samples.worker_counts import counts_by_workers
@@ -131,6 +132,7 @@ def _evidence(
         passes=1 if cut else passes_in(epochs[0], about),
         batches=epochs[0].batches,
         batches_told=about.batches,
+        recurring=recurring_share(epochs, about.batch_size) if iterable else 0.0,
         fields=fields_of(epochs[0].entries),
         last_batch=0 if iterable or not about.given_all else sampling.last_batch(loader, len(about.given)),
         batch_size=about.batch_size,

@@ -25,16 +25,19 @@ def judge(
     max_worker_growth: Bytes | None = None,
     max_fd_use: Share | None = None,
 ) -> Verdict:
-    """Fail for a loader that raised where no batch came after it, and for what is above a limit."""
+    """Fail for a loader that raised where no batch came after it, and for what is above a limit; what a training waited
+    on a busy machine is inconclusive.
+    """
     if evidence.fault:
         return Verdict("failed", f"{evidence.fault}; before, {sentences.describe_training(evidence)}")
     if not evidence.batches:
         return Verdict("not_measured", "no batch of it came", vacuous=True)
     advice = sentences.advice(evidence)
     waited = sentences.describe_wait(evidence)
-    missed = []
-    if max_input_wait is not None and evidence.input_wait > max_input_wait:
-        missed.append(f"{waited} (limit {percent(max_input_wait)})")
+    missed, waits_too_long = [], False
+    if max_input_wait is not None and evidence.input_wait_of_training > max_input_wait:
+        waits_too_long = True
+        missed.append(f"{sentences.describe_wait_of_training(evidence)} (limit {percent(max_input_wait)})")
     if max_worker_growth is not None and evidence.growth_bytes_per_worker > max_worker_growth:
         grown = size(evidence.growth_bytes_per_worker)
         missed.append(f"a worker grew by {grown} (limit {size(max_worker_growth)})")
@@ -42,6 +45,8 @@ def judge(
         opened = f"{evidence.descriptors:,} of {evidence.descriptor_limit:,} descriptors open"
         missed.append(f"{opened} (limit {percent(max_fd_use)})")
     told = sentences.describe_training(evidence)
+    if waits_too_long and len(missed) == 1 and evidence.quietness.disturbances:
+        return Verdict("inconclusive", f"{missed[0]}; {evidence.quietness.sentence}; {told}", advice)
     if missed:
         return Verdict("failed", f"{'; '.join(missed)}; {told}", advice)
     return Verdict("passed", f"{waited}; {told}", advice)

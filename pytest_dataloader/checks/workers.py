@@ -74,6 +74,7 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
         seconds=round(time.monotonic() - begun, 3),
         batches_in_epoch=batches_in_epoch(loader),
         hollow=seen.hollow,
+        native_threads=seen.native_threads,
         worker_cpus=seen.worker_cpus,
         process_cpus=seen.process_cpus,
         hollow_batch=seen.hollow_batch,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
+import time
 import traceback
 from collections import Counter
 from dataclasses import dataclass, field
@@ -22,18 +22,17 @@ from pytest_dataloader.options import DEFAULT_SECONDS, QUICK_SECONDS
 from pytest_dataloader.printable import did_you_mean
 from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.probe.timing.training_step import step_at
+from pytest_dataloader.progress import StandaloneLine, in_notebook
 from pytest_dataloader.record import Record
-from pytest_dataloader.report import bars, json, notebook, terminal
+from pytest_dataloader.report import json, notebook, terminal
 from pytest_dataloader.report import trace as timelines
+from pytest_dataloader.report.console import rendered, show
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_dataloader.distributed.job import Job
-    from pytest_dataloader.report.line import Line
-
-_UNWATCHED_COLUMNS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,8 @@ class Report:
 
     records: tuple[Record, ...]
     _evidence: Mapping[str, Any] = field(repr=False)
+    seconds: float | None = None
+    """How long it took."""
 
     @property
     def passed(self) -> bool:
@@ -65,12 +66,8 @@ class Report:
         """The report as ``--dataloader-json`` writes it."""
         return json.evidence_document(self.records, environment())
 
-    def lines(self, width: int | None = None, ink: bars.Ink = bars.BLOCKS) -> Iterator[Line]:
-        """The summary that pytest prints, in pieces of text with their markup."""
-        return terminal.report_lines(self.records, 0, width, ink)
-
     def __str__(self) -> str:
-        return "\n".join("".join(text for text, _ in line) for line in self.lines(_UNWATCHED_COLUMNS))
+        return rendered(terminal.summary(self.records, terminal.FULL)).rstrip("\n")
 
     def __repr__(self) -> str:
         counts = Counter(record.verdict.replace("_", " ") for record in self.records)
@@ -102,21 +99,27 @@ def diagnose(
             'diagnose is called as a worker imports this script: call it under if __name__ == "__main__"'
         )
     put_back = interruption.raise_on_signals("SIGTERM ended diagnose")
+    line = StandaloneLine(sys.stderr)
     try:
         report = examine_all(
-            subject_of_loader(loader), checks, seconds=seconds, quick=quick, traced=trace is not None, limits=limits
+            subject_of_loader(loader),
+            checks,
+            seconds=seconds,
+            quick=quick,
+            traced=trace is not None,
+            limits=limits,
+            progress=line.show,
         )
     except interruption.Terminated:  # once workers are gone, this process ends as it would have without us
         put_back()
         os.kill(os.getpid(), signal.SIGTERM)
         raise
     finally:
+        line.clear()
         put_back()
-    if not _in_notebook():
-        columns = shutil.get_terminal_size((_UNWATCHED_COLUMNS, 0)).columns
-        ink = bars.ink_for(getattr(sys.stdout, "encoding", None))
-        for line in report.lines(columns, ink):
-            print("".join(text for text, _ in line))
+    if not in_notebook():
+        show(terminal.summary(report.records), sys.stdout)
+        show(terminal.closing(report.records, report.seconds, more="print(report)"), sys.stdout)
     if trace is not None:
         timelines.write_trace(Path(trace), timelines.trace_document(timelines.timelines(report.records), environment()))
     return report
@@ -165,6 +168,7 @@ def examine_all(
         traced=traced,
     )
     lock = None if job is None else path_of_run(job.place.run)
+    began = time.monotonic()
     runner = Runner(
         setting,
         progress=lambda label: lambda what, share: progress(f"{label}: {what}", share),
@@ -184,7 +188,7 @@ def examine_all(
         done(records[-1])
     if job is not None:
         job.finish(subject.nodeid)
-    return Report(tuple(records), evidence)
+    return Report(tuple(records), evidence, time.monotonic() - began)
 
 
 def _applies(name: str, subject: Subject, runner: Runner) -> bool:
@@ -223,8 +227,3 @@ def _imported_anew() -> bool:
         frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__mp_main__"
         for frame, _ in traceback.walk_stack(None)
     )
-
-
-def _in_notebook() -> bool:
-    shell = sys.modules.get("IPython")
-    return shell is not None and hasattr(shell.get_ipython(), "kernel")

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -32,6 +33,7 @@ from pytest_dataloader.errors import BadLimit, BadTarget
 from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.probe.timing.training_step import step_at
 from pytest_dataloader.probe.training.discovery import Discovery
+from pytest_dataloader.probe.training.meter import Totals
 from pytest_dataloader.quantities import counted, figure
 from pytest_dataloader.report import github
 
@@ -270,7 +272,7 @@ class _WatchLine:
 
     def __init__(self) -> None:
         self._next = time.monotonic() + _WATCH_SECONDS
-        self._before: dict[int, tuple[int, int, int, int]] = {}
+        self._before: dict[int, Totals] = {}
 
     def show(self, found: LoaderInUse, meter: Meter, stream: TextIO) -> None:
         """Print the line where it is due: figures since the one before, of this loader."""
@@ -278,13 +280,9 @@ class _WatchLine:
         if now < self._next:
             return
         self._next = now + _WATCH_SECONDS
-        totals = meter.totals
-        seen = (totals.batches, totals.samples, totals.waited_ns, totals.stepped_ns)
-        batches, samples, waited, stepped = (
-            new - old for new, old in zip(seen, self._before.get(id(meter), (0, 0, 0, 0)), strict=True)
-        )
-        self._before[id(meter)] = seen
-        text = sentences.watch_line(meter.evidence(), batches, samples, waited / 1e9, (waited + stepped) / 1e9)
+        rates = meter.totals.since(self._before.get(id(meter), Totals()))
+        self._before[id(meter)] = replace(meter.totals)
+        text = sentences.watch_line(meter.evidence(), rates)
         output.say(f"{_name(found)}  {text}", stream)
 
 

@@ -237,56 +237,75 @@ DATALOADER = "torch.utils.data.dataloader"
 """The module that has the loader and its iterators."""
 
 
-def watch_loaders(made: Callable[[Any], None], iterated: Callable[[Any, Any, int], None]) -> Callable[[], None]:
-    """Have ``made`` called with every DataLoader that is constructed from now on, and ``iterated`` with every one for
-    which an iterator is made, the iterator, and the nanoseconds that making it took. Returns what ends that.
+class LoaderListener(Protocol):
+    """What is told of the loaders of this process."""
+
+    def made(self, loader: Any) -> None: ...
+    def iterated(self, loader: Any, iterator: Any, took_ns: int) -> None: ...
+
+
+_listeners: list[LoaderListener] = []
+_replaced: list[tuple[Any, str, Any]] = []
+"""Methods of torch's classes that tell the listeners, and what was there before; none without listeners."""
+
+
+def watch_loaders(listener: LoaderListener) -> Callable[[], None]:
+    """Tell a listener of every DataLoader that is constructed from now on, and of every one that an iterator is made
+    for, with the iterator and the nanoseconds that making it took. Returns what ends that.
 
     Loaders that this package iterates, copies of the user's, are left out.
     """
     from torch.utils.data import dataloader
 
-    undo: list[tuple[Any, str, Any]] = []
+    if not _listeners:
+        initialise = dataloader.DataLoader.__init__
 
-    def replace(kind: Any, name: str, wrapped: Any) -> None:
-        undo.append((kind, name, vars(kind)[name]))
-        setattr(kind, name, wrapped)
+        @functools.wraps(initialise)
+        def initialise_and_tell(loader: Any, *arguments: Any, **settings: Any) -> None:
+            initialise(loader, *arguments, **settings)
+            for kind in type(loader).__mro__:  # torchdata's has its own way to make iterators
+                _tell_of_iterators(kind)
+            for each in _listeners:
+                each.made(loader)
 
-    def watch_kind(kind: Any) -> None:
-        if "_get_iterator" in vars(kind) and not any(each[:2] == (kind, "_get_iterator") for each in undo):
-            replace(kind, "_get_iterator", _telling_of_iterators(vars(kind)["_get_iterator"], iterated))
-
-    initialise = dataloader.DataLoader.__init__
-
-    @functools.wraps(initialise)
-    def initialise_and_tell(loader: Any, *arguments: Any, **settings: Any) -> None:
-        initialise(loader, *arguments, **settings)
-        for kind in type(loader).__mro__:  # torchdata's has its own
-            watch_kind(kind)
-        made(loader)
-
-    replace(dataloader.DataLoader, "__init__", initialise_and_tell)
-    watch_kind(dataloader.DataLoader)
+        _replace(dataloader.DataLoader, "__init__", initialise_and_tell)
+        _tell_of_iterators(dataloader.DataLoader)
+    _listeners.append(listener)
 
     def end() -> None:
-        for kind, name, original in undo:
-            setattr(kind, name, original)
+        _listeners[:] = [each for each in _listeners if each is not listener]
+        while _replaced and not _listeners:
+            setattr(*_replaced.pop())
 
     return end
 
 
-def _telling_of_iterators(
-    original: Callable[[Any], Any], iterated: Callable[[Any, Any, int], None]
-) -> Callable[[Any], Any]:
+def _replace(kind: Any, name: str, wrapped: Any) -> None:
+    _replaced.append((kind, name, vars(kind)[name]))
+    setattr(kind, name, wrapped)
+
+
+def _tell_of_iterators(kind: Any) -> None:
+    original = vars(kind).get("_get_iterator")
+    if original is None or any(each[:2] == (kind, "_get_iterator") for each in _replaced):
+        return
+
     @functools.wraps(original)
     def get_iterator(loader: Any) -> Any:
         began = wall_ns()
         iterator = original(loader)
+        took = wall_ns() - began
         # A subclass may call its parent's, which has told of it.
-        if "_get_iterator" not in vars(loader) and is_iterator(iterator) and "_next_data" not in vars(iterator):
-            iterated(loader, iterator, wall_ns() - began)
+        if "_get_iterator" not in vars(loader) and is_iterator(iterator) and _TOLD not in vars(iterator):
+            setattr(iterator, _TOLD, True)
+            for each in _listeners:
+                each.iterated(loader, iterator, took)
         return iterator
 
-    return get_iterator
+    _replace(kind, "_get_iterator", get_iterator)
+
+
+_TOLD = "_told_to_pytest_dataloader"
 
 
 class IterationListener(Protocol):
@@ -306,12 +325,17 @@ def watch_iteration(iterator: Any, took_ns: int, listener: IterationListener) ->
     on. Attributes of the instance stand before the methods of its class, and refer to it weakly.
     """
     watched = weakref.ref(iterator)
+    inner: dict[str, Any] = {name: vars(iterator).get(name) for name in ("_next_data", "_reset")}  # another listener's
+
+    def call(name: str, *arguments: Any, **options: Any) -> Any:
+        if inner[name] is not None:
+            return inner[name](*arguments, **options)
+        return getattr(type(watched()), name)(watched(), *arguments, **options)
 
     def next_data() -> Any:
-        asked_of: Any = watched()
         listener.ask()
         try:
-            batch = type(asked_of)._next_data(asked_of)
+            batch = call("_next_data")
         except StopIteration:
             listener.end()
             raise
@@ -322,9 +346,8 @@ def watch_iteration(iterator: Any, took_ns: int, listener: IterationListener) ->
         return batch
 
     def reset(*arguments: Any, **options: Any) -> Any:
-        used: Any = watched()
         began = wall_ns()
-        result = type(used)._reset(used, *arguments, **options)
+        result = call("_reset", *arguments, **options)
         listener.begin(watched, wall_ns() - began)
         return result
 
@@ -339,7 +362,12 @@ def live_iterators() -> list[Any]:
 
     # By type: isinstance asks for __class__, which objects of torch's answer with warnings.
     found = [thing for thing in gc.get_objects() if issubclass(type(thing), _BaseDataLoaderIter)]
-    return [iterator for iterator in found if any(worker.is_alive() for worker in worker_processes(iterator))]
+    return [iterator for iterator in found if any(map(_is_alive_here, worker_processes(iterator)))]
+
+
+def _is_alive_here(worker: BaseProcess) -> bool:
+    """Whether a worker is alive that this process has started; of those that a fork inherits, it cannot ask."""
+    return vars(worker).get("_parent_pid") == os.getpid() and worker.is_alive()
 
 
 def leave_inherited_iterators() -> None:

@@ -52,6 +52,8 @@ class Order:
     unseen_batches: int = 0
     batches: int = 0
     batches_told: int = 0
+    recurring: float = 0.0
+    """Of a stream, the share of the samples of a batch that came in one batch in the epoch before; 0 for few."""
     fields: tuple[Field, ...] = ()
     last_batch: int = 0
     batch_size: int = 1
@@ -81,6 +83,8 @@ class Randomness:
     partly: tuple[str, ...]
     seconds: float
     changed_by_reading: str = ""
+    seeds_process: tuple[str, ...] = ()
+    """Global generators that reading seeds in the process that trains: without workers."""
     """What of the dataset reading changes, where that alone makes samples change: the check of order tells it."""
 
 

@@ -27,20 +27,27 @@ OrderFaultKind = Literal[
     "uneven_sampler", "unlike", "same_order", "wrong_length", "whole", "overwritten",
     "left_out", "dropped_by_workers", "cut_by_len", "length_per_worker", "changed_in_place", "follows_readings",
     "type_changes", "field_missing", "not_a_number", "gradients", "misaligned", "few_weights", "shuffle_undone",
-    "batches_lost", "reused", "process_changed", "hash_order", "hash_order_divided", "shuffles_itself",
+    "batches_lost", "reused", "process_changed", "shared_by_workers", "hash_order",
+    "hash_order_divided", "shuffles_itself",
 ]  # fmt: skip
 UNSURE_ORDERS = frozenset({
     "uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "follows_readings",
     "type_changes", "field_missing", "not_a_number", "gradients", "misaligned", "shuffle_undone",
-    "reused", "process_changed", "hash_order",
+    "reused", "process_changed", "shared_by_workers", "hash_order",
 })  # fmt: skip
 """Kinds that may be meant, or hide what was looked for: told as inconclusive."""
 
 _TELLING = 8
 """Samples that must agree in order before two sequences count as one; shuffled by chance: 1 in 40,320."""
+_APART = 5
+"""Times as many samples in two workers as twice in one, from which they are not alike by nature. Of samples that are
+drawn with replacement two workers share as many as come twice in one of them, both taken together."""
 _ARRANGED = 0.75
 """Share of its steps at which an order that somebody arranged goes up; a shuffled one goes up at half of them, and of 8
 samples at this share in 1 of 160 orders."""
+_MATES = 8
+"""Batches of samples that must have come in both epochs."""
+_BY_CHANCE = 2.0
 _FEW = 0.05
 """A sampler of the user's that leaves out or repeats more than this share means to."""
 
@@ -356,6 +363,33 @@ def _stale(about: LoaderFacts) -> OrderFault:
     return OrderFault("stale", f"{about.dataset}.set_epoch", f"changes nothing in the workers: {kept}")
 
 
+def recurring_share(epochs: Sequence[TracedEpoch], batch_size: int) -> float:
+    """Of the samples that come with one in a batch of a stream, the share that had come with it in the epoch before.
+
+    0 where that is as chance has it, within twenty times, where the order is the same, or too few came in both.
+    """
+    batches: list[dict[str, frozenset[str]]] = []
+    orders: list[list[str]] = []
+    for epoch in epochs[:2]:
+        made = by_worker(epoch)
+        orders.append(list(itertools.chain.from_iterable(made[worker] for worker in sorted(made))))
+        groups = [
+            frozenset(contents[start : start + batch_size])
+            for contents in made.values()
+            for start in range(0, len(contents), batch_size)
+        ]
+        batches.append({content: group for group in groups for content in group})
+    first, second = batches
+    common = first.keys() & second.keys()
+    length = min(map(len, orders))
+    if batch_size < 2 or len(common) < _MATES * batch_size or orders[0][:length] == orders[1][:length]:
+        return 0.0
+    pairs = sum(len(first[content]) - 1 for content in common)
+    again = sum(len(first[content] & second[content]) - 1 for content in common)
+    share = again / max(1, pairs)
+    return share if share >= _BY_CHANCE * batch_size / len(common) else 0.0
+
+
 def by_worker(epoch: TracedEpoch) -> dict[int, list[str]]:
     """The contents that each worker made, in order; workers that made none have an empty list."""
     found: dict[int, list[str]] = {entry.worker: [] for entry in epoch.entries}
@@ -391,6 +425,9 @@ def iterable_faults(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Re
         yield OrderFault("unlike", about.dataset, detail, total)
     elif whole:
         yield from _wrong_length(total // passes, about)
+    elif shared := _shared(made):
+        detail = f"{counted(shared, 'sample')} came from two workers, of {total:,} that were read of an epoch"
+        yield OrderFault("shared_by_workers", about.dataset, detail, shared)
     if whole and passes == 1:
         yield from _dropped_by_workers(epochs[0], about, total)
     idle = [worker for worker, contents in made.items() if not contents and worker in ended]
@@ -402,6 +439,17 @@ def iterable_faults(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Re
         pairs = [(contents, later[worker]) for worker, contents in made.items() if contents and later.get(worker)]
         if pairs and all(_same_beginning(one, other) for one, other in pairs):
             yield _stale(about)
+
+
+def _shared(made: dict[int, list[str]]) -> int:
+    """Samples that two workers gave; 0 where so many come again in one worker too, or where they are few.
+
+    No proof in a part of an epoch: workers that draw shards with replacement may have drawn the same one.
+    """
+    counts = [Counter(contents) for contents in made.values()]
+    within = sum(count.total() - len(count) for count in counts)
+    shared = sum((one & other).total() for one, other in itertools.combinations(counts, 2))
+    return shared if shared >= max(_TELLING, _APART * within) else 0
 
 
 def dropped_of_stream(epoch: TracedEpoch, about: LoaderFacts) -> int:

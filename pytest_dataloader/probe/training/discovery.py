@@ -107,14 +107,16 @@ class Discovery:
         self._end()
 
     def _watch(self) -> None:
-        self._end = torch_private.watch_loaders(self._note, self._iterated)
+        self._end = torch_private.watch_loaders(self)
 
-    def _note(self, loader: Any) -> None:
+    def made(self, loader: Any) -> None:
+        """A loader was made: where is noted."""
         number = id(loader)
         forget = weakref.ref(loader, lambda _gone: self._made.pop(number, None))
         self._made[number] = forget, self._places()
 
-    def _iterated(self, loader: Any, iterator: Any, took_ns: int) -> None:
+    def iterated(self, loader: Any, iterator: Any, took_ns: int) -> None:
+        """An iterator of a loader was made."""
         if not self._wanted(loader) or self.unsupported:
             return
         parts: tuple[requirements.Part, ...] = ("torch_private", "torch_stamps")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-TrainingStage = Literal["", "consumer", "startup", "fetch", "read"]
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.host.interference import Quietness
+
+TrainingStage = Literal["", "consumer", "startup", "receive", "fetch", "read"]
 """What sets the pace, in the words of the check ``stages``: the training step (``consumer``), starting the workers,
-computing in the dataset, or waiting for storage; empty where that is not known."""
+receiving batches that are ready, computing in the dataset, or waiting for storage; empty where that is not known."""
 
 INPUT_BOUND = 0.05
 """Share of its time from which a training counts as one that waits for data: the profiler of tf.data calls it input
@@ -15,6 +18,9 @@ bound from 5 % ("moderately") and 20 % ("highly")."""
 COMPUTING = 0.5
 """Share of their time from which workers compute rather than wait; a worker that reads from a disk or a network waits
 for most of it."""
+READY_SHARE = 0.5
+"""Share of the batches that are ready when they are asked for from which the workers keep up: where they do not, few
+are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +65,14 @@ class Training:
     persistent_workers: bool
     stage: TrainingStage
     busy_share: float | None
-    """Share of the time in which the workers compute; without workers, of the waiting in which this process does. None
-    before it is known."""
+    """Share of the time in which the workers compute, or wait for a CPU; without workers, of the waiting in which this
+    process computes. None before it is known."""
+    ready_share: float | None
+    """Of the batches but the first of each epoch, those that were ready when they were asked for; None without
+    workers."""
+    training_seconds: float
+    """Of the loops of all loaders of the training, this one's included."""
+    quietness: Quietness
     worker_uses: tuple[WorkerUse, ...]
     descriptors: int
     """Of this process and its workers, the most of any, at the peak; 0 where they cannot be counted."""
@@ -79,6 +91,11 @@ class Training:
     def input_wait(self) -> float:
         """Share of the time of its loops that the training waited for data."""
         return self.waiting_seconds / self.seconds if self.seconds else 0.0
+
+    @property
+    def input_wait_of_training(self) -> float:
+        """Share of the time of all loops that the training waited for data of this loader."""
+        return self.waiting_seconds / self.training_seconds if self.training_seconds else 0.0
 
     @property
     def worker_private_bytes(self) -> int:

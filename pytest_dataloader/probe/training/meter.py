@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.probe.host import clocks
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import counting
-from pytest_dataloader.probe.training.evidence import COMPUTING, INPUT_BOUND, Training
+from pytest_dataloader.probe.training.evidence import COMPUTING, INPUT_BOUND, READY_SHARE, Training
 from pytest_dataloader.probe.training.processes import ProcessReadings, descriptor_limit
 from pytest_dataloader.probe.workers import attribution, fault
 
@@ -28,6 +28,30 @@ _FIRST_READING = 2
 """The batch of an epoch at which workers are first read: they have made some by then."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What happened between two readings of a meter's totals."""
+
+    batches: int
+    samples: int
+    seconds: float
+    """Of the loops."""
+    waiting_seconds: float
+
+    @property
+    def batches_per_second(self) -> float:
+        return self.batches / self.seconds if self.seconds else 0.0
+
+    @property
+    def samples_per_second(self) -> float:
+        return self.samples / self.seconds if self.seconds else 0.0
+
+    @property
+    def input_wait(self) -> float:
+        """Share of the time that was waited for data."""
+        return self.waiting_seconds / self.seconds if self.seconds else 0.0
+
+
 @dataclass(slots=True)
 class Totals:
     """Running totals of a meter: nanoseconds, and numbers."""
@@ -38,6 +62,24 @@ class Totals:
     waited_ns: int = 0
     startup_ns: int = 0
     stepped_ns: int = 0
+    later: int = 0
+    """Batches but the first of each epoch."""
+    ready: int = 0
+    """Of these, those that were ready when they were asked for."""
+
+    @property
+    def loop_ns(self) -> int:
+        """Waits and steps."""
+        return self.waited_ns + self.stepped_ns
+
+    def since(self, before: Totals) -> Rates:
+        """What came on top of earlier totals."""
+        return Rates(
+            batches=self.batches - before.batches,
+            samples=self.samples - before.samples,
+            seconds=(self.loop_ns - before.loop_ns) / 1e9,
+            waiting_seconds=(self.waited_ns - before.waited_ns) / 1e9,
+        )
 
 
 class Meter:
@@ -88,6 +130,9 @@ class Meter:
             self._steps.append(step)
         if not self.workers:
             self._asked_cpu = clocks.thread_cpu_ns()
+        elif self._number:
+            self.totals.later += 1
+            self.totals.ready += self._is_ready()
         self._asked = self.last = now
 
     def get(self, batch: Any) -> None:
@@ -135,6 +180,7 @@ class Meter:
     def evidence(self, made_at: str = "", iterated_at: str = "") -> Training:
         """What is known so far."""
         totals = self.totals
+        loops = {id(each): each.totals.loop_ns for each in (self, *self._others)}
         busy = self.readings.busy_share if self.workers else self._computed_ns / max(1, totals.waited_ns)
         return Training(
             made_at=made_at,
@@ -143,7 +189,7 @@ class Meter:
             epochs=totals.epochs,
             batches=totals.batches,
             samples=totals.samples,
-            seconds=(totals.waited_ns + totals.stepped_ns) / 1e9,
+            seconds=totals.loop_ns / 1e9,
             waiting_seconds=totals.waited_ns / 1e9,
             startup_seconds=totals.startup_ns / 1e9,
             step_ms=statistics.median(self._steps) / 1e6 if self._steps else 0.0,
@@ -154,12 +200,19 @@ class Meter:
             persistent_workers=self.persistent_workers,
             stage=self._stage(busy),
             busy_share=busy,
+            ready_share=totals.ready / totals.later if totals.later else None,
+            training_seconds=sum(loops.values()) / 1e9,
+            quietness=self.readings.quietness,
             worker_uses=self.readings.uses,
             descriptors=self.readings.peak_descriptors,
             descriptor_limit=descriptor_limit(),
             segment_bytes=self.readings.peak_segment_bytes,
             fault=self.fault,
         )
+
+    def _is_ready(self) -> bool:
+        iterator = None if self._iterator is None else self._iterator()
+        return iterator is not None and (torch_private.ready_batches(iterator) or 0) > 0
 
     def _count(self, batch: Any) -> int:
         try:
@@ -171,10 +224,12 @@ class Meter:
         totals = self.totals
         if not totals.batches:
             return ""
-        if totals.waited_ns < INPUT_BOUND * (totals.waited_ns + totals.stepped_ns):
+        if totals.waited_ns < INPUT_BOUND * totals.loop_ns:
             return "consumer"
         if self.workers and 2 * totals.startup_ns > totals.waited_ns:
             return "startup"
+        if totals.later and totals.ready >= READY_SHARE * totals.later:
+            return "receive"
         if busy is None:
             return ""
         return "fetch" if busy >= COMPUTING else "read"

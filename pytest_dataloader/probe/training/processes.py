@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.probe.host import clocks, descriptors, segments
+from pytest_dataloader.probe.host import clocks, descriptors, process_tree, segments
+from pytest_dataloader.probe.host.interference import QUIET, read_machine
 from pytest_dataloader.probe.memory.smaps import read_rollup
 from pytest_dataloader.probe.training.evidence import WorkerUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pytest_dataloader.probe.host.interference import Machine, Quietness
     from pytest_dataloader.probe.memory.smaps import Reading
 
 READING_SECONDS, _FIRST_SECONDS = 5.0, 0.25
@@ -37,6 +40,21 @@ class _Known:
     descriptors: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """What the training has spent by a moment, and what the machine has."""
+
+    wall_ns: int
+    own_ns: int
+    machine: Machine
+
+
+def _cpu_of_tree() -> int:
+    """CPU time of this process and of all that it has started."""
+    below = (clocks.cpu_of_ns(pid) or 0 for pid in process_tree.descendant_pids(os.getpid()))
+    return clocks.process_cpu_ns() + clocks.reaped_cpu_ns() + sum(below)
+
+
 @dataclass(slots=True)
 class ProcessReadings:
     """Readings of the workers of a loader, and of this process, taken by whoever iterates it.
@@ -48,13 +66,18 @@ class ProcessReadings:
     memory: Callable[[int], Reading] = read_rollup
     cpu_of: Callable[[int], int | None] = clocks.cpu_of_ns
     descriptors_of: Callable[[int | None], int | None] = descriptors.count_descriptors
+    delay_of: Callable[[int], int | None] = clocks.delay_of_ns
     segments_of: Callable[[int | None], set[segments.Segment]] = segments.open_segments
+    machine: Callable[[], Machine] = read_machine
+    own_cpu: Callable[[], int] = lambda: _cpu_of_tree()
     due_ns: int = 0
     _memory_due_ns: int = 0
     _period_seconds: float = _FIRST_SECONDS
     peak_descriptors: int = 0
     peak_segment_bytes: int = 0
     _known: dict[int, _Known] = field(default_factory=dict)
+    _first: _Moment | None = None
+    _last: _Moment | None = None
 
     def read(self, workers: Sequence[int]) -> None:
         """Read this process and the workers of these pids, in the order of their numbers."""
@@ -68,6 +91,8 @@ class ProcessReadings:
             found |= self.segments_of(pid)
             if pid is not None:
                 self._read_cpu(workers.index(pid), pid, opened)
+        self._last = _Moment(self.wall(), self.own_cpu(), self.machine())
+        self._first = self._first or self._last
         self.peak_segment_bytes = max(self.peak_segment_bytes, segments.total_bytes(found))
         if self.wall() >= self._memory_due_ns:
             self._read_memory()
@@ -75,9 +100,10 @@ class ProcessReadings:
         self._period_seconds = min(READING_SECONDS, 2 * self._period_seconds)
 
     def _read_cpu(self, number: int, pid: int, opened: int) -> None:
-        cpu, now = self.cpu_of(pid), self.wall()
-        if cpu is None:  # gone
+        spent, now = self.cpu_of(pid), self.wall()
+        if spent is None:  # gone
             return
+        cpu = spent + (self.delay_of(pid) or 0)  # a worker that others keep from a CPU is at work
         known = self._known.setdefault(pid, _Known(number, cpu, now))
         known.cpu_ns, known.last_ns, known.descriptors = cpu, now, opened
 
@@ -106,6 +132,23 @@ class ProcessReadings:
                 descriptors=known.descriptors,
             )
             for pid, known in self._known.items()
+        )
+
+    @property
+    def quietness(self) -> Quietness:
+        """How much others disturbed the training between the first and the last reading."""
+        if self._first is None or self._last is None or self._last.wall_ns <= self._first.wall_ns:
+            return QUIET
+        elapsed = self._last.wall_ns - self._first.wall_ns
+        room = elapsed * max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+        own = self._last.own_ns - self._first.own_ns
+        before, after = self._first.machine, self._last.machine
+        return replace(
+            QUIET,
+            others_share=max(0.0, (after.busy_ns - before.busy_ns - own) / room),
+            own_share=own / room,
+            steal_share=(after.steal_ns - before.steal_ns) / room,
+            throttled_share=(after.throttled_ns - before.throttled_ns) / elapsed,
         )
 
     @property

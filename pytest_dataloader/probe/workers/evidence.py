@@ -68,6 +68,8 @@ class Workers:
     hollow_batch: str = "None"
     threads: int = 0
     """Workers that are threads of this process."""
+    native_threads: int = 0
+    """Threads of libraries that ran when the workers were forked: a pool that does not exist in them."""
     worker_cpus: int = 0
     """CPUs that the workers may run on, all of them together; 0 where that is unknown."""
     process_cpus: int = 0

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _SHM_MANAGER = "torch_shm_manag"
 _FEEDER = "QueueFeederThread"
 """Of the queues to other workers: each worker has queues of its own."""
+_LOOKED_AT = 2
+"""Batches of each worker after which it is seen where it may run: what it loads first may bind it."""
 _ORPHAN_SECONDS = 5.0
 """For children of workers: torch's shared-memory manager ends two seconds after its last client."""
 
@@ -69,6 +71,8 @@ class Lifecycle:
     zombies: tuple[int, ...] = ()
     lingering: tuple[str, ...] = ()
     forked_threads: tuple[str, ...] = ()
+    native_threads: int = 0
+    """Threads of libraries, such as OpenMP's, that ran when the workers were forked."""
     oom_kills: int = 0
     hollow: int = 0
     """Batches that were None, or the same number or text as all others that were made of several samples."""
@@ -190,6 +194,7 @@ class _Observation:
         if self.forks:
             self.watchdog.stop()
             self.lifecycle.forked_threads = self.lifecycle.forked_threads or _threads()
+            self.lifecycle.native_threads = self.lifecycle.native_threads or _native_threads()
 
     def made(self, iterator: Any) -> None:
         """What happens once they have started."""
@@ -245,9 +250,10 @@ class _Observation:
                 delay = (clocks.thread_delay_ns() or 0) - delay + self._worst_delay_ns()
                 deadline = time.monotonic() + seconds
                 self._remember_children()
-                self._note_cpus()
             self.watchdog.longest = max(self.watchdog.longest or 0.0, pause)
             self._deliver()
+            if self.watchdog.delivered <= _LOOKED_AT * len(self.processes):
+                self._note_cpus()
             if time.monotonic() >= deadline:
                 self._remember_children()
                 self.task_log.enough = True
@@ -425,6 +431,13 @@ def _threads() -> tuple[str, ...]:
     """Threads of this process that a fork leaves out: a lock that one of them holds stays locked in the worker."""
     others = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
     return tuple(name for name in others if name != _FEEDER)
+
+
+def _native_threads() -> int:
+    """Threads of this process that are none of Python's: a pool that a library computes with is not forked."""
+    with contextlib.suppress(OSError):
+        return max(0, len(list(Path("/proc/self/task").iterdir())) - threading.active_count())
+    return 0
 
 
 def _name_of(pid: int) -> str:

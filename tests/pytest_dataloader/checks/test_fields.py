@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from torch.nn.utils.rnn import pad_sequence
-from torch.utils.data import DataLoader, Dataset, Sampler, WeightedRandomSampler, default_collate
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, WeightedRandomSampler, default_collate
 
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.order import judge, measure
@@ -195,6 +195,28 @@ def test_a_shuffle_that_is_undone_is_named(kept: Callable[[list[int]], Any], out
     verdict = judge(measure(DataLoader(Made(row), 8, sampler=Kept(kept)), setting=SETTING))
     undone = "Kept: draws random numbers, and gives the stored order in both epochs all the same"
     assert (verdict.outcome, undone in verdict.reason) == (outcome, outcome == "inconclusive")
+
+
+class Buffered(IterableDataset[Any]):
+    """A stream that is shuffled in a buffer."""
+
+    def __init__(self, buffer: int) -> None:
+        self.buffer = buffer
+
+    def __iter__(self) -> Iterator[Any]:
+        held: list[int] = []
+        for index in range(600):
+            held.append(index)
+            if len(held) == self.buffer:
+                yield held.pop(int(torch.randint(len(held), ())))
+        yield from (held[at] for at in torch.randperm(len(held)).tolist())
+
+
+@pytest.mark.parametrize(("buffer", "told"), [(1, False), (4, True), (600, False)])
+def test_a_stream_whose_batches_are_made_of_neighbours_is_told(buffer: int, told: bool) -> None:
+    verdict = judge(measure(DataLoader(Buffered(buffer), 8), setting=SETTING))
+    assert (verdict.outcome, "came in one batch in the epoch before" in verdict.reason) == ("passed", told)
+    assert any("enlarge the shuffle buffer" in each.text for each in verdict.advice) is told
 
 
 class Modes(Made):

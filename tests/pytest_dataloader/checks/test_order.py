@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from dataclasses import replace
@@ -9,7 +10,15 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, Dataset, DistributedSampler, RandomSampler, Subset
+from torch.utils.data import (
+    DataLoader,
+    Dataset,
+    DistributedSampler,
+    IterableDataset,
+    RandomSampler,
+    Subset,
+    get_worker_info,
+)
 
 from pytest_dataloader.checks import Setting, order
 from pytest_dataloader.checks.order import judge, measure
@@ -23,6 +32,8 @@ from tests.zoo.case import assert_found
 from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Equal, Lying, Rotating, Rows, Stream, Thrice
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pytest_dataloader.probe.samples.evidence import Order
 
 SETTING = Setting(seconds=60.0, bench=True)
@@ -42,14 +53,16 @@ CODES: dict[OrderFaultKind, str] = {
     "truncated": "DL309", "lost": "", "duplicated": "", "unsharded": "DL405", "starved": "", "not_reshuffled": "",
     "stale": "DL308", "differs_with_workers": "DL303", "uneven_sampler": "", "overwritten": "", "left_out": "",
     "whole": "", "same_order": "", "wrong_length": "", "unlike": "", "dropped_by_workers": "",
+    "shared_by_workers": "DL405",
     "cut_by_len": "", "type_changes": "", "field_missing": "", "not_a_number": "", "gradients": "", "misaligned": "",
     "few_weights": "", "shuffle_undone": "", "batches_lost": "", "reused": "", "process_changed": "",
-    "length_per_worker": "", "changed_in_place": "", "follows_readings": "", "hash_order": "", "hash_order_divided": "",
-    "shuffles_itself": "",
+    "length_per_worker": "", "changed_in_place": "", "follows_readings": "",
+    "hash_order": "", "hash_order_divided": "", "shuffles_itself": "",
 }  # fmt: skip
 """Of every kind of fault, the rule that finds it in code."""
 MAY_BE_MEANT = {
-    "uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "type_changes",
+    "uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "shared_by_workers",
+    "type_changes",
     "field_missing", "not_a_number", "gradients", "misaligned", "shuffle_undone", "reused", "process_changed",
     "follows_readings", "hash_order",
 }  # fmt: skip
@@ -276,6 +289,35 @@ def test_of_a_stream_without_end_nothing_is_said_of_its_whole() -> None:
     told = judge(seen).reason
     assert told.startswith(f"{seen.samples[0]:,} samples of a stream: no two workers begin alike; the first ")
     assert (seen.compared, "lost" in told) == (0, False)
+
+
+class Everything(IterableDataset[Any]):
+    """Gives all of 160 samples in each worker, in an order of its own, or draws as many with replacement."""
+
+    def __init__(self, *, replacement: bool) -> None:
+        self.replacement = replacement
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        draw = torch.Generator().manual_seed(0 if info is None else info.id)
+        return iter(
+            torch.randint(160, (160,), generator=draw) if self.replacement else torch.randperm(160, generator=draw)
+        )
+
+
+class Beginning(DataLoader[Any]):
+    """Gives the first 28 batches of an epoch."""
+
+    def __iter__(self) -> Any:
+        return itertools.islice(super().__iter__(), 28)
+
+
+@pytest.mark.parametrize(("replacement", "outcome"), [(False, "inconclusive"), (True, "passed")])
+def test_samples_that_two_workers_gave_do_not_pass_in_a_part_of_an_epoch(replacement: bool, outcome: str) -> None:
+    seen = measure(Beginning(Everything(replacement=replacement), 8, num_workers=2), setting=SETTING)
+    verdict = judge(seen)
+    assert verdict.outcome == outcome, verdict.reason
+    assert (" samples came from two workers, of " in verdict.reason) == (not replacement)
 
 
 def test_an_epoch_without_samples_is_not_passed() -> None:

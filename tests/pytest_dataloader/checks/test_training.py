@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_dataloader.checks.training import judge
+from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.training.evidence import Training, WorkerUse
 from tests.judgement import Judgement
 
@@ -14,10 +15,12 @@ USE = WorkerUse(worker=0, pid=7, private_bytes=40_000_000, growth_bytes=5_000_00
 SEEN = Training(
     made_at="train.py:3", iterated_at="train.py:9", loaders=1, epochs=2, batches=200, samples=1600, seconds=10.0,
     waiting_seconds=0.2, startup_seconds=0.1, step_ms=49.0, wait_ms=0.5, longest_wait_ms=9.0, longest_wait_batch=7,
-    workers=2, persistent_workers=False, stage="consumer", busy_share=0.3, worker_uses=(USE,), descriptors=100,
+    workers=2, persistent_workers=False, stage="consumer", busy_share=0.3,
+    ready_share=0.9, training_seconds=20.0, quietness=QUIET, worker_uses=(USE,), descriptors=100,
     descriptor_limit=1000, segment_bytes=1_000_000,
 )  # fmt: skip
 WAITS = replace(SEEN, waiting_seconds=4.0, wait_ms=20.0, stage="fetch", busy_share=0.9)
+BUSY = replace(QUIET, others_share=0.6, own_share=0.3)
 ALONE = replace(WAITS, workers=0, worker_uses=())
 
 ROWS = {
@@ -30,9 +33,27 @@ ROWS = {
     ),
     "waits, no limit": Judgement(WAITS, "passed", "waited for data 40.0 % of 10 s; ", ("",)),
     "waits too long": Judgement(
-        WAITS, "failed", "waited for data 40.0 % of 10 s (limit 5 %); 200", ("",), {"max_input_wait": 0.05}
+        WAITS,
+        "failed",
+        "waited for data 20.0 % of the training's 20 s (limit 5 %); 200",
+        ("",),
+        {"max_input_wait": 0.05},
     ),
-    "waits as long as allowed": Judgement(WAITS, "passed", "waited", ("",), {"max_input_wait": 0.4}),
+    "waits as long as allowed": Judgement(WAITS, "passed", "waited", ("",), {"max_input_wait": 0.2}),
+    "waits on a busy machine": Judgement(
+        replace(WAITS, quietness=BUSY),
+        "inconclusive",
+        "waited for data 20.0 % of the training's 20 s (limit 5 %); the machine was busy: other processes took 60 %",
+        ("",),
+        {"max_input_wait": 0.05},
+    ),
+    "waits and grows on a busy machine": Judgement(
+        replace(WAITS, quietness=BUSY),
+        "failed",
+        "waited for data 20.0 % of the training's 20 s (limit 5 %); a worker grew by 5.0 MB (limit 1.0 MB); 200",
+        ("",),
+        {"max_input_wait": 0.05, "max_worker_growth": 1_000_000},
+    ),
     "grows": Judgement(
         SEEN, "failed", "a worker grew by 5.0 MB (limit 4.0 MB); 200", (), {"max_worker_growth": 4_000_000}
     ),
@@ -47,7 +68,7 @@ ROWS = {
     "two limits": Judgement(
         WAITS,
         "failed",
-        "waited for data 40.0 % of 10 s (limit 5 %); a worker grew by 5.0 MB (limit 1.0 MB); 200",
+        "waited for data 20.0 % of the training's 20 s (limit 5 %); a worker grew by 5.0 MB (limit 1.0 MB); 200",
         ("",),
         {"max_input_wait": 0.05, "max_worker_growth": 1_000_000},
     ),
@@ -60,6 +81,7 @@ ROWS = {
     "workers persist": Judgement(
         replace(WAITS, startup_seconds=3.0, stage="startup", persistent_workers=True), "passed", "waited", ()
     ),
+    "batches are ready": Judgement(replace(WAITS, stage="receive"), "passed", "waited", ("",)),
     "workers wait": Judgement(replace(WAITS, stage="read", busy_share=0.1), "passed", "waited", ("",)),
     "no workers": Judgement(ALONE, "passed", "waited", ("DL207",)),
     "no workers, read": Judgement(replace(ALONE, stage="read"), "passed", "waited", ("DL207",)),

@@ -19,6 +19,17 @@ TEXT = Path(__file__).parents[3].joinpath("docs", "run.md").read_text()
 COMMANDS, DISTRIBUTED = re.findall(r"^```console\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 
 
+def test_the_loop_runs(tmp_path: Path, preloaded: Server) -> None:
+    (script,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    tmp_path.joinpath("loop.py").write_text(script)
+    tmp_path.joinpath("train.py").write_text(
+        "from torch.utils.data import DataLoader\ntrain_loader = DataLoader(list(range(64)), batch_size=8)\n"
+    )
+    done = preloaded.run("loop.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "% of the time waited for data {'dataloader/input_wait': " in done.stdout
+
+
 @pytest.mark.slow
 def test_the_commands_run(tmp_path: Path, preloaded: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -215,6 +215,9 @@ def _of_made(program: Program, receiver: Made, name: str, expr: ast.Call) -> Val
     parsed = options.parsed(program, receiver, name)
     if parsed is not None:
         return parsed
+    modelled = library_calls.modelled(program, f"{receiver.name}.{name}", expr)
+    if modelled is not None:
+        return modelled
     copied = tensor_memory.moved(program, receiver, name, expr)
     return copied if copied is not None else _waiting(program, receiver, name, expr)
 

@@ -207,7 +207,7 @@ def _in_lineage(program: Program, cls: Class, name: str) -> Value:
                     found.append(_field(program, one, name, body))
             if found:
                 return union(found)
-        elif isinstance(one, External) and program.models.has(f"{one.name}.{name}", "Lists"):
+        elif isinstance(one, External) and program.models.has(f"{one.name}.{name}", "ListsFiles"):
             return _listed(program, f"{one.name}.{name}")
     return NOTHING
 
@@ -216,7 +216,7 @@ def before_stored(program: Program, base: Value, expr: ast.Attribute) -> Value |
     """What an outside base has left in an attribute that the same function stores later."""
     if isinstance(base, Instance) and dotted(expr) in program.site(expr).scope.function.bindings:
         for one in classes.external_bases(program, base.cls):
-            if program.models.has(f"{one}.{expr.attr}", "Lists"):
+            if program.models.has(f"{one}.{expr.attr}", "ListsFiles"):
                 return _listed(program, f"{one}.{expr.attr}")
     return None
 
@@ -270,7 +270,7 @@ def _of_made(program: Program, base: Made, name: str) -> Value:
     if isinstance(base, Loader | Sampler):
         # A loader made of what another has, which may be of the same kind, asks for itself: the solver ends that.
         return program.solver.solve(("given", base, name), partial(_given, program, base, name))
-    if program.models.has(f"{base.name}.{name}", "Lists"):
+    if program.models.has(f"{base.name}.{name}", "ListsFiles"):
         return _listed(program, f"{base.name}.{name}")
     return operations.derived(base, "attr", name)
 

@@ -73,6 +73,20 @@ def test_waiting_is_told_from_the_step(discovery: Discovery) -> None:
     assert seen.wait_ms >= 10
     assert seen.stage == "read"  # asleep is not computing
     assert seen.input_wait < 0.9
+    assert seen.ready_share is None
+
+
+def test_workers_that_keep_up_have_batches_ready_and_those_that_do_not_have_few(discovery: Discovery) -> None:
+    keeping_up, late = (DataLoader(Rows(30, seconds=each), batch_size=1, num_workers=1) for each in (0.0, 0.02))
+    for _batch in keeping_up:
+        time.sleep(0.01)
+    for _batch in late:
+        pass
+    quick, slow = (each.meter.evidence() for each in discovery.loaders)
+    assert (quick.ready_share or 0) > 0.6
+    assert (slow.ready_share or 0) < 0.4
+    assert slow.stage == "read", slow
+    assert slow.training_seconds == quick.training_seconds == pytest.approx(slow.seconds + quick.seconds)
 
 
 def test_a_validation_between_two_batches_is_no_part_of_the_step(discovery: Discovery) -> None:
