@@ -119,7 +119,7 @@ def show(case: Case, columns: int) -> None:
     done = Runner(Setting(seconds=1.0, bench=True)).run(subject, check, limits)
     record = subject.record(check, limits, done.evidence, done.verdict)
     print(f"\n# {name}")
-    print(rendered(terminal.summary([record]), columns), end="")
+    print(rendered(terminal.report_summary([record]), columns), end="")
     sys.stdout.flush()
 
 

@@ -383,7 +383,7 @@ class Reports:
             above = self._failed if self._config.option.tbstyle != "no" else set[str]()
             reported = {(each.id, each.check) for nodeid in above for each in self._bench.ledger.get(nodeid, ())}
             shown = Group(
-                terminal.summary(records, verbosity, reported), terminal.closing(records, verbosity=verbosity)
+                terminal.report_summary(records, verbosity, reported), terminal.closing(records, verbosity=verbosity)
             )
             drawn = rendered(
                 shown,

@@ -111,7 +111,7 @@ def _judged(path: Path, use: DeviceUse, limits: Mapping[str, Any]) -> Record:
 
 def _show(records: Sequence[Record], uses: Mapping[Path, DeviceUse]) -> None:
     for each, use in zip(records, uses.values(), strict=True):
-        show(terminal.summary([each], terminal.FULL), sys.stdout)
+        show(terminal.report_summary([each], terminal.FULL), sys.stdout)
         show(Padding(text("\n".join(sentences.details(use))), (0, 0, 0, 2)), sys.stdout)
     if len(uses) > 1:
         print(encodable(printable(_slowest(uses)), sys.stdout.encoding))

@@ -31,8 +31,9 @@ def say(text: str, stream: TextIO) -> None:
 
 def show_report(report: Report, given: argparse.Namespace, stream: TextIO) -> int:
     """Print the summary and write the files asked for; 0, or the status of one that cannot be written."""
-    show(terminal.summary(report.records, given.verbose), stream)
-    show(terminal.closing(report.records, report.seconds, verbosity=given.verbose), stream)
+    show(terminal.report_summary(report.records, given.verbose), stream)
+    if report.records:
+        show(terminal.closing(report.records, report.seconds, verbosity=given.verbose), stream)
     status = EXIT_PASSED
     asked: dict[writers.Format, Path | None] = {
         "json": given.json,

@@ -67,7 +67,7 @@ class Report:
         return json.evidence_document(self.records, environment())
 
     def __str__(self) -> str:
-        return rendered(terminal.summary(self.records, terminal.FULL)).rstrip("\n")
+        return rendered(terminal.report_summary(self.records, terminal.FULL)).rstrip("\n")
 
     def __repr__(self) -> str:
         counts = Counter(record.verdict.replace("_", " ") for record in self.records)
@@ -118,7 +118,7 @@ def diagnose(
         line.clear()
         put_back()
     if not in_notebook():
-        show(terminal.summary(report.records), sys.stdout)
+        show(terminal.report_summary(report.records), sys.stdout)
         show(terminal.closing(report.records, report.seconds, more="print(report)"), sys.stdout)
     if trace is not None:
         timelines.write_trace(Path(trace), timelines.trace_document(timelines.timelines(report.records), environment()))

@@ -49,7 +49,9 @@ _RESULTS = ("tune", "transfer")
 """Checks whose drawing is their result."""
 
 
-def summary(records: Iterable[Record], verbosity: int = SHORT, reported: Collection[tuple[str, str]] = ()) -> Group:
+def report_summary(
+    records: Iterable[Record], verbosity: int = SHORT, reported: Collection[tuple[str, str]] = ()
+) -> Group:
     """Every loader, the gravest first: counts and key figures in a line, below it the checks that need a look.
 
     From ``FULL`` on all checks with every sentence, chart and remedy; below ``SHORT`` no remedies. What was
@@ -153,6 +155,8 @@ def _facts(block: Iterable[Record]) -> Iterator[str]:
             yield f"training: {figure(seen['samples_per_second'])} samples/s, {percent(seen['input_wait'])} data wait"
         if record.check == "throughput" and seen.get("samples_per_second"):
             yield f"{figure(seen['samples_per_second'])} samples/s"
+        if record.check == "training":
+            yield f"{percent(seen['input_wait'])} data wait"
         if record.check == "stages" and seen.get("bottleneck"):
             pace = seen["pace_ms_per_sample"]
             share = pace[seen["bottleneck"]] / max(1e-12, sum(pace.values()))

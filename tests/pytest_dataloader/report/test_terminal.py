@@ -33,7 +33,7 @@ FAULTY = [
 
 
 def lines(records: list[Record], verbosity: int = 0, width: int = 80, **more: Any) -> list[str]:
-    return rendered(terminal.summary(records, verbosity, **more), width).splitlines()
+    return rendered(terminal.report_summary(records, verbosity, **more), width).splitlines()
 
 
 def test_a_healthy_loader_is_one_line() -> None:
@@ -138,17 +138,17 @@ def test_the_last_line_counts_and_says_what_to_do_next() -> None:
 
 def test_colours_are_those_of_the_verdicts_and_nothing_is_obeyed_that_others_wrote() -> None:
     hostile = record("memory", "failed", "\x1b[2J\n::error::no", "a\x1b[2Jb")
-    plain = rendered(terminal.summary([hostile], 1))
+    plain = rendered(terminal.report_summary([hostile], 1))
     assert "\x1b" not in plain
     assert not any(line.lstrip().startswith("::") for line in plain.splitlines())
-    coloured = rendered(terminal.summary([hostile], 1), colours=True)
+    coloured = rendered(terminal.report_summary([hostile], 1), colours=True)
     assert "\x1b[1;31mmemory failed" in coloured
     assert "\x1b[2J" not in coloured
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "no such", None])
 def test_an_output_without_blocks_gets_other_characters(encoding: str | None) -> None:
-    content = terminal.summary([record("stages", "passed", "größer → than", **STAGES)], 1)
+    content = terminal.report_summary([record("stages", "passed", "größer → than", **STAGES)], 1)
     shown = rendered(content, encoding=encoding)
     assert "----" in shown
     assert "\\u2192" in shown
