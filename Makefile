@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # The tests start hundreds of processes, each of which would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all matrix libraries lint types docs proof check clean
+.PHONY: demo test test-all matrix libraries lint types docs models proof check clean
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/python examples/demo.py
@@ -18,7 +18,7 @@ demo: $(VENV)/.installed-demo
 # Tests that measure time, and those that look at the whole system, are one group each and do not disturb each other.
 # Tests wait for a third of their time: three processes for two CPUs.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, 3 * (os.cpu_count() or 1) // 2))')
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --durations 10
 
 test: $(VENV)/.installed-test
 	$(PYTEST) -m "not slow" $(TESTS)
@@ -48,6 +48,10 @@ types: $(VENV)/.installed-lint $(VENV)/.installed-test
 docs: $(VENV)/.installed-lint
 	$(BIN)/python -m dl_lint.engine.catalogue > docs/rules.md.new
 	mv docs/rules.md.new docs/rules.md
+
+# The stubs that are made of what the installed torch, numpy and pandas say of themselves.
+models: $(VENV)/.installed-test
+	$(BIN)/python -W ignore benchmarks/model_stubs.py
 
 # What breaking each rule costs, or with RULE=DL301 one of them (several in quotes): half an hour for all. The result is
 # kept in lint/dl_lint/engine/effects.json, and on the page of all rules.

@@ -34,6 +34,7 @@ except ImportError:  # before the rooms
     from dl_lint import catalogue
 from dl_lint.session import Session, Wishes
 report = Session(Wishes(pedantic=True, cache=False), catalogue.entries()).lint().report
+print(*(one for one in report.failures if "broke down" in str(one)), sep="\\n", end="", file=sys.stderr)
 found = [[one.rule.code, one.path, one.finding.place.span[0], one.severity == "advice", one.finding.message]
          for one in report.findings if one.rule.code != "DL001"]
 json.dump({"findings": found, "quiet": getattr(report, "quiet", [])}, sys.stdout)
@@ -77,6 +78,8 @@ def lint(folder: Path, checkout: Path) -> dict[str, Any]:
     done = subprocess.run([sys.executable, "-c", LINT], cwd=checkout, env=env, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{checkout}: {done.stderr}")
+    if done.stderr:
+        print(f"{checkout}: {done.stderr}", file=sys.stderr)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

@@ -25,6 +25,7 @@ from pytest_dataloader import loaders
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.diagnosis.runner import Runner, Subject
 from pytest_dataloader.report import terminal
+from pytest_dataloader.report.console import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -118,8 +119,7 @@ def show(case: Case, columns: int) -> None:
     done = Runner(Setting(seconds=1.0, bench=True)).run(subject, check, limits)
     record = subject.record(check, limits, done.evidence, done.verdict)
     print(f"\n# {name}")
-    for line in terminal.report_lines([record], 0, columns):
-        print("".join(text for text, _ in line).rstrip())
+    print(rendered(terminal.report_summary([record]), columns), end="")
     sys.stdout.flush()
 
 

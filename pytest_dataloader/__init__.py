@@ -6,6 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_dataloader.diagnosis.monitoring import Monitor as Monitor
+    from pytest_dataloader.diagnosis.monitoring import monitor as monitor
     from pytest_dataloader.diagnosis.report import Report as Report
     from pytest_dataloader.diagnosis.report import diagnose as diagnose
     from pytest_dataloader.diagnosis.tracing import trace as trace
@@ -22,14 +24,28 @@ _HOMES = {
     "BadLimit": "errors",
     "Check": "fixtures",
     "DataLoaderWarning": "errors",
+    "Monitor": "diagnosis.monitoring",
     "NotMeasured": "errors",
     "Report": "diagnosis.report",
     "Verdict": "verdict",
     "diagnose": "diagnosis.report",
+    "monitor": "diagnosis.monitoring",
     "trace": "diagnosis.tracing",
 }
 
-__all__ = ["Advice", "BadLimit", "Check", "DataLoaderWarning", "NotMeasured", "Report", "Verdict", "diagnose", "trace"]
+__all__ = [
+    "Advice",
+    "BadLimit",
+    "Check",
+    "DataLoaderWarning",
+    "Monitor",
+    "NotMeasured",
+    "Report",
+    "Verdict",
+    "diagnose",
+    "monitor",
+    "trace",
+]
 
 
 def __getattr__(name: str) -> Any:

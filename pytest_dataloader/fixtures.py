@@ -63,7 +63,7 @@ class _FixtureCheck:
             except Exception as error:
                 loaders.hide_our_frames(error)
                 raise
-        return pytest.fail(printable(f"{self!r}: {misuse}"), pytrace=False)
+        return pytest.fail(printable(f"{self!r}: {misuse}"))
 
 
 class _RankedCheck(_FixtureCheck):
@@ -82,7 +82,7 @@ class _RankedCheck(_FixtureCheck):
             misuse = str(error)
         else:
             return self._examine(self._check, limits, made, build=loader)
-        return pytest.fail(printable(f"{self!r}: {misuse}"), pytrace=False)
+        return pytest.fail(printable(f"{self!r}: {misuse}"))
 
 
 class _ThroughputCheck(_FixtureCheck):
@@ -121,7 +121,7 @@ class _WatchingCheck(_FixtureCheck):
             kept = ", ".join(map(str, block.kept_by))
             block.sentences = (*resources.leftovers(block.left), *([f"batches are kept by {kept}"] if kept else []))
             told = "\n  ".join([f"{self._check}: the block left behind", *block.sentences])
-            pytest.fail(printable(told), pytrace=False)
+            pytest.fail(printable(told))
 
 
 _KINDS: dict[str, type[_FixtureCheck]] = {

@@ -314,7 +314,20 @@ def _told(error: BaseException) -> list[str]:
 
 
 def hide_our_frames(error: BaseException) -> None:
-    """Leave only frames of others in an exception that is passed on, also in what it tells of a worker."""
+    """Leave only frames of others in an exception that is passed on, and in those that it followed, also in what they
+    tell of a worker.
+    """
+    seen: set[int] = set()
+    chain: list[BaseException | None] = [error]
+    while chain:
+        each = chain.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            _hide_our_frames(each)
+            chain += [each.__cause__, each.__context__]
+
+
+def _hide_our_frames(error: BaseException) -> None:
     kept, frame = [], error.__traceback__
     while frame is not None:
         if not frame.tb_frame.f_code.co_filename.startswith(f"{_OURS}{os.sep}"):

@@ -77,6 +77,7 @@ def examine(item: pytest.Item, subject: Subject, check: str, limits: Mapping[str
     Fails, warns or marks the test as not measured as the verdict says. Exceptions of the loader are passed on, those
     of this package are not the loader's fault; BadLimit where limits contradict each other.
     """
+    __tracebackhide__ = True
     bench, runner = item.config.stash[BENCH], _runner_of(item.config)
     try:
         seen = runner.run(subject, check, limits, *others)
@@ -195,7 +196,8 @@ def _conclude(item: pytest.Item, check: str, verdict: Verdict, held: Verdict | N
             case "not_measured" if each is verdict:  # a loader without a baseline was measured all the same
                 item.stash.setdefault(UNMEASURED, []).append(f"{name} was not measured: {each.reason}")
     if faults:
-        pytest.fail(printable("\n".join(faults)), pytrace=False)
+        # A test shows the line of the call. A target has no line but that of its table, which its node id names.
+        pytest.fail(printable("\n".join(faults)), pytrace=isinstance(item, pytest.Function))
 
 
 def message(check: str, verdict: Verdict) -> str:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 _SPARE = 8
 _CALLED = {"json": "evidence", "html": "page", "trace": "timeline", "markdown": "summary"}
-_RANK_SECONDS, _RANK_BUDGETS = 60.0, 24.0
-"""How long a rank waits for the others to say what they saw: so long and so many budgets for each rank of a machine,
-as they measure one after the other. A loader that hangs ends its own check after 60 s or 12 budgets."""
 
 pytest_plugins = ["pytest_dataloader.fixtures"]
 
@@ -88,9 +85,8 @@ def _join_ranks(config: pytest.Config, bench: Bench) -> None:
         return
     from pytest_dataloader.distributed.hooks import Joint
 
-    wait = place.local_world_size * (_RANK_SECONDS + _RANK_BUDGETS * bench.options.seconds)
     try:
-        bench.job = job.Job.join(place, wait)
+        bench.job = job.Job.join(place, place.patience_seconds(bench.options.seconds))
     except Exception as error:
         raise pytest.UsageError(f"rank {place.rank} cannot reach the store of its launcher: {error}") from None
     config.pluginmanager.register(Joint(config, bench.job), "dataloader_ranks")
@@ -257,6 +253,7 @@ class Reports:
         self._warnings: list[str] = []
         self._locations: dict[str, tuple[str, int]] = {}
         self._locks: set[Path] = set()
+        self._failed: set[str] = set()
         self._begun = False
         # A loader that leaks descriptors leaves none for the report about it.
         asked = bench.options
@@ -270,6 +267,8 @@ class Reports:
 
             if found := list(records_in(report.user_properties)):
                 self._bench.ledger[report.nodeid] = found
+        if report.failed:
+            self._failed.add(report.nodeid)
         if report.nodeid in self._bench.ledger:
             file, line, _ = report.location
             self._locations[report.nodeid] = (file, line or 0)
@@ -373,18 +372,27 @@ class Reports:
         records = self._records()
         bench = self._bench.options.bench
         if verbosity > -2 and any(_tells_something(record, bench=bench) for record in records):
-            from pytest_dataloader.report import bars, terminal
+            from rich.console import Group
+
+            from pytest_dataloader.report import terminal
+            from pytest_dataloader.report.console import PLAIN_COLUMNS, rendered
 
             terminalreporter.section("dataloader")
-            # What is no terminal is a log, and logs are searched for whole sentences.
             asked = terminalreporter.isatty or "COLUMNS" in os.environ
-            width = self._config.get_terminal_writer().fullwidth if asked else None
-            # Not sys.stdout, which may be what pytest captures into.
-            ink = bars.ink_for(getattr(sys.__stdout__, "encoding", None))
-            for line in terminal.report_lines(records, verbosity, width, ink):
-                for text, markup in line:
-                    terminalreporter.write(printable(text), **markup)
-                terminalreporter.write("\n")
+            # What failed stands above with its reason, but under --tb=no.
+            above = self._failed if self._config.option.tbstyle != "no" else set[str]()
+            reported = {(each.id, each.check) for nodeid in above for each in self._bench.ledger.get(nodeid, ())}
+            shown = Group(
+                terminal.report_summary(records, verbosity, reported), terminal.closing(records, verbosity=verbosity)
+            )
+            drawn = rendered(
+                shown,
+                self._config.get_terminal_writer().fullwidth if asked else PLAIN_COLUMNS,
+                colours=terminalreporter.hasmarkup,
+                # Not sys.stdout, which may be what pytest captures into.
+                encoding=getattr(sys.__stdout__, "encoding", None),
+            )
+            terminalreporter.write(drawn)
         if verbosity >= 0:
             for text in self._written:
                 terminalreporter.write_sep("-", printable(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import shutil
 import sys
@@ -98,29 +99,45 @@ class ProgressLine:
 
 
 class StandaloneLine:
-    """Writes progress over one line of a terminal of which nobody else writes meanwhile."""
+    """Shows progress in a line of a terminal that nobody else writes to meanwhile, or below a cell of a notebook."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream
         self._clock = clock
         self._next = 0.0
+        self._handle: Any = None
         self.watched = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not os.environ.get("CI")
 
     def show(self, what: str, share: float) -> None:
         """Show what is going on, now and then."""
         now = self._clock()
-        if self.watched and now >= self._next:
+        if now >= self._next and (self.watched or in_notebook()):
             self._next = now + PERIOD_SECONDS
-            self._write(progress_text(what, share, shutil.get_terminal_size().columns - 1))
+            room = shutil.get_terminal_size().columns - 1
+            self._write(progress_text(printable(what), share, room))
 
     def clear(self) -> None:
         """Leave an empty line."""
-        if self.watched:
+        if self.watched or self._handle is not None:
             self._write("")
 
     def _write(self, shown: str) -> None:
-        self._stream.write(f"\r{shown}{_ERASE_TO_END}")
-        self._stream.flush()
+        if self.watched:
+            self._stream.write(f"\r{shown}{_ERASE_TO_END}")
+            self._stream.flush()
+            return
+        display: Any = importlib.import_module("IPython.display").display
+        content = {"text/plain": shown}
+        if self._handle is None:
+            self._handle = display(content, raw=True, display_id=True)
+        else:
+            self._handle.update(content, raw=True)
+
+
+def in_notebook() -> bool:
+    """Whether a kernel of Jupyter runs this."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and hasattr(shell.get_ipython(), "kernel")
 
 
 def progress_line(config: pytest.Config) -> ProgressLine | None:

@@ -183,12 +183,16 @@ def _declared(name: str, value: object, where: str, roots: tuple[Path, ...]) -> 
 
 
 def limits_by_check(
-    given: Mapping[str, object], where: str, chosen: Sequence[str], faults: list[str]
+    given: Mapping[str, object],
+    where: str,
+    chosen: Sequence[str],
+    faults: list[str],
+    names: Sequence[str] = checks.NAMES,
 ) -> dict[str, dict[str, Any]]:
-    """Hand each limit to every check that declares it; one that no chosen check holds is a fault."""
-    readers = {check: checks.limits_of(check) for check in checks.NAMES}
+    """Hand each limit to every check of ``names`` that declares it; one that no chosen check holds is a fault."""
+    readers = {check: checks.limits_of(check) for check in names}
     known = {limit: None for limits in readers.values() for limit in limits}
-    read: dict[str, dict[str, Any]] = {check: {} for check in checks.NAMES}
+    read: dict[str, dict[str, Any]] = {check: {} for check in names}
     for key, value in given.items():
         if key not in known:
             faults.append(f"{where} {key} = {_toml(value)}: unknown key{did_you_mean(key, (*_OWN_KEYS, *known))}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,7 +25,7 @@ class Advice:
 class Verdict:
     """The judgement over one check's evidence.
 
-    ``reason`` is one sentence: what was seen, what was allowed, how sure that is.
+    ``reason`` begins with its headline, what was seen and allowed; one fact a line may follow.
     ``inconclusive`` means that the machine was too busy to say; ``not_measured`` that
     nothing was measured, with the reason; ``vacuous`` where the check applies and its run saw nothing of the loader.
     """
@@ -32,3 +34,18 @@ class Verdict:
     reason: str
     advice: tuple[Advice, ...] = ()
     vacuous: bool = False
+
+
+HEADLINE_CHARACTERS = 100
+
+
+def headline(reason: str) -> str:
+    """What a reason says first, in at most 100 characters: up to the end of its line, or of its clause.
+
+    >>> headline("+24.7 MB per worker: copy-on-write; 463 samples read"), len(headline("word " * 50)) <= 100
+    ('+24.7 MB per worker: copy-on-write', True)
+    """
+    first = re.split(r"\n|; ", reason.strip(), maxsplit=1)[0]
+    return (
+        first if len(first) <= HEADLINE_CHARACTERS else textwrap.shorten(first, HEADLINE_CHARACTERS, placeholder=" ...")
+    )

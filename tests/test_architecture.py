@@ -75,7 +75,7 @@ FLOORS = {
         ("probe.loader",),
         ("probe.memory", "probe.resources", "probe.samples", "probe.timing"),
         ("probe.workers",),
-        ("probe.streams", "probe.tuning"),
+        ("probe.streams", "probe.training", "probe.tuning"),
         ("probe.device",),
         ("advice",),
         ("checks",),
@@ -84,6 +84,7 @@ FLOORS = {
         ("loaders", "locking"),
         ("baselines", "targets"),
         ("diagnosis",),
+        ("integrations",),
         ("bench",),
         ("outcome", "suite_watch"),
         ("collection", "fixtures"),
@@ -100,6 +101,7 @@ SPEAKERS = {
     "pytest_dataloader.diagnosis.merge_trace",
     "pytest_dataloader.diagnosis.output",
     "pytest_dataloader.diagnosis.report",
+    "pytest_dataloader.diagnosis.run",
     "pytest_dataloader.plugin",
 }
 SPEECH = {"print", "input", "exit", "quit", "sys.exit", "pytest.exit"}
@@ -120,6 +122,7 @@ PROTOCOLS = {
     "why_not": "checks: called by ``watch`` of their fixtures",
     "NEEDS_BENCH": "checks: read by the runner",
     "advice": "advice: what a check tells its user to change",
+    "DataLoaderMonitor": "integrations: in the house style of each trainer",
     "main": "subcommands of ``pytest-dataloader``",
     "NAME": "subcommands: the words that call one",
 }

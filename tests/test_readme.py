@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_dataloader import checks
 from pytest_dataloader.checks import NAMES
 from tests.variants import variants
 
@@ -76,16 +77,16 @@ def test_the_linter_commands_of_the_readme_are_understood(line: str, tmp_path: P
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_every_option_of_the_readme_exists() -> None:
+def test_every_option_of_the_readme_and_of_its_page_exists() -> None:
     help_text = run("pytest", "--help", cwd=ROOT).stdout
-    options = set(re.findall(r"--dataloader-[a-z]+", README))
-    assert "--dataloader-bench" in options
+    options = set(re.findall(r"--dataloader-[a-z]+", README + (ROOT / "docs" / "pytest.md").read_text()))
+    assert {"--dataloader-bench", "--dataloader-json"} <= options
     assert not {option for option in options if option not in help_text}
 
 
 def test_every_make_target_of_the_readme_exists() -> None:
     makefile = (ROOT / "Makefile").read_text()
-    targets = [line.split()[2] for line in console_lines("make")]
+    targets = re.findall(r"`make (\w+)`", README)
     assert targets == ["demo", "test"]
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
 
@@ -95,6 +96,25 @@ def test_every_hook_of_the_readme_is_offered() -> None:
     offered = re.findall(r"- id: (\S+)", (ROOT / ".pre-commit-hooks.yaml").read_text())
     assert wanted
     assert set(wanted) <= set(offered)
+
+
+def test_every_check_is_named_with_its_limits() -> None:
+    page = (ROOT / "docs" / "checks.md").read_text()
+    rows = {row[0]: row[1] for row in re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|", page, re.MULTILINE)}
+    assert set(rows) == set(NAMES)
+    for name, limits in rows.items():
+        assert {each for each in checks.limits_of(name) if f"`{each}`" not in limits} == set()
+
+
+def test_every_command_of_the_readme_exists(tmp_path: Path) -> None:
+    commands = {line.split()[2] for line in console_lines("pytest-dataloader")}
+    assert commands == {"run", "check"}
+    help_text = run("pytest_dataloader", "--help", cwd=tmp_path).stdout
+    assert all(f"\n  {command} " in help_text for command in commands)
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.split()) <= 500
 
 
 def test_every_file_that_the_readme_links_to_exists() -> None:

@@ -13,7 +13,7 @@ from dl_lint.flow.hints import NO_HINTS, Hints
 from dl_lint.source import disk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dl_lint.engine.report import Entry
 
@@ -35,6 +35,7 @@ KEYS = (
     "trainer-calls-set-epoch",
     "start-method",
     "target-torch",
+    "models",
 )
 START_METHODS = ("fork", "spawn", "forkserver")
 NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -168,6 +169,7 @@ class _Keys:
                 self._truth("trainer-calls-set-epoch"),
                 self._text("start-method", f"one of {', '.join(START_METHODS)}", _start_method),
                 self._text("target-torch", 'a version such as "2.4"', _version),
+                self._models(base),
             ),
         )
 
@@ -204,6 +206,13 @@ class _Keys:
         selection.check(found, self._rules, self._where(key) if found else key)
         return found
 
+    def _models(self, base: str) -> tuple[tuple[str, str], ...]:
+        """The stubs below the folders that are named, by module."""
+        found: list[tuple[str, str]] = []
+        for folder in self._strings("models"):
+            found += _stubs(os.path.join(base, folder), self._where("models"))
+        return tuple(found)
+
     def _per_file_ignores(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         table, _ = self._values.get("per-file-ignores", ({}, ""))
         if not isinstance(table, dict):
@@ -215,6 +224,26 @@ class _Keys:
             selection.check(selectors, self._rules, f'{where}."{pattern}"')
             found.append((_pattern(pattern, where), selectors))
         return tuple(found)
+
+
+def _stubs(folder: str, where: str) -> Iterator[tuple[str, str]]:
+    from dl_lint.flow import models  # which a run without stubs, and with nothing to parse, saves
+
+    shown = os.path.relpath(folder)
+    stubs = list(models.stubs_in(folder))
+    if not stubs:
+        raise ConfigError(f"{where}: {shown} holds no stubs (files that end in .pyi)")
+    for below, path in stubs:
+        try:
+            stub = models.module_of(below), disk.read(path, disk.SETTINGS_BYTES).decode("utf-8")
+            models.read([stub])
+        except OSError as error:
+            raise ConfigError(f"{os.path.relpath(path)}: cannot be read ({error.strerror})") from None
+        except UnicodeDecodeError:
+            raise ConfigError(f"{os.path.relpath(path)}: is not UTF-8") from None
+        except models.StubError as error:
+            raise ConfigError(f"{os.path.relpath(path)}: {error}") from None
+        yield stub
 
 
 def _start_method(text: str) -> str | None:

@@ -27,6 +27,10 @@ def describe_draws(evidence: Randomness) -> str:
         differing = [name for name in evidence.drawn if name not in evidence.alike]
         told = [f"{' and '.join(differing)}: all draws differ"] if differing else []
         told += [f"{name}: draws alike {when}" for name, when in evidence.alike.items()]
+        if evidence.seeds_process:
+            told.append(
+                f"reading seeds {' and '.join(evidence.seeds_process)} of this process, from which training draws"
+            )
         return f"{'; '.join(told)} ({seen} {where}){part}"
     if evidence.changed_by_reading:
         return f"samples change because reading changes {evidence.changed_by_reading}: see order ({seen} {where}){part}"
@@ -39,6 +43,14 @@ def describe_draws(evidence: Randomness) -> str:
 def advice(evidence: Randomness) -> tuple[Advice, ...]:
     """What to change, for each fault."""
     return tuple(Advice(*_REMEDIES[fault.kind]) for fault in evidence.faults)
+
+
+def process_advice(evidence: Randomness) -> tuple[Advice, ...]:
+    """What to change where reading seeds the generators of the process that trains."""
+    own = (
+        "draw from a generator of the dataset's own (torch.Generator, random.Random): dropout draws from the global one"
+    )
+    return (Advice("DL407", own),) if evidence.seeds_process else ()
 
 
 _SAYS = {

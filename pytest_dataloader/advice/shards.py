@@ -97,7 +97,10 @@ def healthy_job(seen: Overlap) -> str:
 
 def healthy_worlds(evidence: Shards, seen: Sequence[World]) -> str:
     """What was seen of simulated ranks whose shares show no fault."""
-    told = f"{', '.join(str(each.world_size) for each in seen)} ranks: disjoint and complete"
+    ranks = f"{', '.join(str(each.world_size) for each in seen)} ranks"
+    told = f"{ranks}: disjoint and complete"
+    if evidence.replaces:
+        told = f"{ranks} draw samples with replacement, each its own: shares cannot be told"
     ends = [(world(each), each.error.splitlines()[0]) for each in evidence.worlds if each.error]
     told += "".join(f"; {ranks} end with {error}" for ranks, error in ends)
     padded = [f"{each.padding} at {each.world_size}" for each in seen if each.padding]

@@ -39,6 +39,10 @@ def advice(seen: Stages) -> tuple[Advice, ...]:
 def _advice(seen: Stages) -> Iterator[Advice]:
     if seen.sample_times is not None and seen.sample_times.slowest:
         yield Advice("", _slow_samples(seen))
+    if seen.sample_times is not None and seen.sample_times.reads is not None and seen.sample_times.reads_again:
+        file = seen.sample_times.reads.most_read
+        yield Advice("", f"read of {file} what a sample needs (np.load(..., mmap_mode='r'), an index of places, small "
+                         "chunks), or keep what was read for the samples to come")  # fmt: skip
     yield from _of_trials(seen)
     if not cost_more(seen):
         yield from _at_bottleneck(seen)

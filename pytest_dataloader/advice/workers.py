@@ -17,6 +17,7 @@ _SHARED_MEMORY_FULL = ("No space left on device", "unable to allocate shared mem
 _DESCRIPTORS = ("Too many open files", "Errno 24", "received 0 items of ancdata")
 _UNPICKLABLE = ("pickle", "get local object", "serialize non-leaf")  # Python 3.13: "Can't get local object"
 _TORN_HANDLES = ("BadZipFile", "zlib.error", "database disk image is malformed", "Unable to synchronously")
+_WAITING_MODULES = ("threading.py", "queue.py", "selectors.py", "/multiprocessing/", "/concurrent/", "socket.py")
 _CRASHES = ("SIGSEGV", "SIGABRT", "SIGFPE", "SIGILL")
 _MISSING = "ModuleNotFoundError"
 _CUDA = "Cannot re-initialize CUDA in forked subprocess"
@@ -30,7 +31,19 @@ _NEW_ITERATOR = (
     "was made before, is at its end when the next epoch asks"
 )
 
+_GIVE_CPUS_BACK = (
+    "look for the library that binds threads (GOMP_CPU_AFFINITY and KMP_AFFINITY do), or call "
+    "os.sched_setaffinity(0, range(os.cpu_count())) in worker_init_fn"
+)
+
+_WRITE_ASIDE = "write to a file of its own name, and os.replace() it into place: others then see the whole or nothing"
+_CLEAN_UP = "remove them where they are used: workers end without atexit, so that tempfile does not clean up after them"
+
 _OPENED_IN_THE_WORKER = "open it in the worker, at the first read, and close what the constructor opened"
+
+END_WHAT_WAS_STARTED = (
+    "end it in a finally around the yield: a thread that waits for a place in a queue, or a process, outlives its epoch"
+)
 
 IMPORTABLE = "workers find modules on sys.path only: install this one, or add its folder to pytest's pythonpath"
 
@@ -158,6 +171,28 @@ def used_up(seen: Workers) -> str:
     return f"the second epoch is empty, after {counted(seen.batches, 'batch')} in the first: {seen.why}"
 
 
+def files(seen: Workers) -> str:
+    """Files that workers tear, and temporary ones that they leave."""
+    told = [*seen.torn_files]
+    if left := seen.temporary_left:
+        names = ", ".join(path.rpartition("/")[2] for path in left[:3])
+        more = f" and {len(left) - 3:,} more" if len(left) > 3 else ""
+        told.append(f"workers end and leave {len(left):,} temporary files or folders: {names}{more}")
+    return "; ".join(told)
+
+
+def file_advice(seen: Workers) -> tuple[Advice, ...]:
+    """What to change about such files."""
+    found = [_WRITE_ASIDE] if seen.torn_files else []
+    return tuple(Advice("", text) for text in [*found, *([_CLEAN_UP] if seen.temporary_left else [])])
+
+
+def confined(seen: Workers) -> str:
+    """Workers that may run on fewer CPUs than this process."""
+    cpus = f"{seen.worker_cpus} of {counted(seen.process_cpus, 'CPU')}"
+    return f"{counted(seen.workers, 'worker')} may run on {cpus} together: something that they call has bound them"
+
+
 def slow_start(seen: Workers) -> tuple[Advice, ...]:
     """What makes a start faster."""
     found = []
@@ -179,6 +214,10 @@ def advice(seen: Workers) -> tuple[Advice, ...]:
         return (Advice("", _NEW_ITERATOR),)
     if seen.fault == "none" and seen.inherited:
         return (Advice("DL303", _OPENED_IN_THE_WORKER),)
+    if seen.fault == "none" and seen.confined:
+        return (Advice("", _GIVE_CPUS_BACK),)
+    if seen.fault == "none" and seen.left_by_epochs:
+        return (Advice("", END_WHAT_WAS_STARTED),)
     return () if seen.fault == "none" else tuple(_advice(seen))
 
 
@@ -189,6 +228,8 @@ def _advice(seen: Workers) -> Iterator[Advice]:
             "", "warnings are errors in this run (-W error, filterwarnings): mend what it warns of, or let it pass"
         )
     yield from _about_resources(text, seen)
+    if seen.torn_files:
+        yield Advice("", f"{'; '.join(seen.torn_files)}: {_WRITE_ASIDE}")
     if _CUDA in text:
         yield Advice("DL304", "read and collate on the CPU, and move batches to the device in the main process")
     if _SEED in text:
@@ -214,6 +255,19 @@ def _advice(seen: Workers) -> Iterator[Advice]:
         names = ", ".join(seen.forked_threads[:4])
         yield Advice("", f"threads ran when the workers were forked ({names}): a lock that one of them held stays "
                          "locked in the worker; start them later, or use forkserver")  # fmt: skip
+
+    elif seen.fault == "hang" and not text and seen.start_method == "fork" and _may_compute(seen):
+        pool = (
+            f"{counted(seen.native_threads, 'thread')} of libraries ran when the workers were forked, and none in them"
+        )
+        yield Advice("", f"{pool}: if this line computes with a pool of them (OpenMP, BLAS), leave "
+                         "torch.set_num_threads(1) as it is in workers, or use forkserver")  # fmt: skip
+
+
+def _may_compute(seen: Workers) -> bool:
+    """Whether a worker that hangs may wait for a library's threads: not in a wait of Python's own."""
+    innermost = seen.stack[-1] if seen.stack else ""
+    return seen.native_threads > 0 and bool(innermost) and not _any(_WAITING_MODULES, innermost)
 
 
 def _about_resources(text: str, seen: Workers) -> Iterator[Advice]:

@@ -54,7 +54,7 @@ _WIDE = 10**15
 """A limit that every loader keeps: a petabyte, a share or a time that none reaches; as a floor, one part of it."""
 
 _OF_THE_STEP = {"step", "step_ms"}
-ASKED = ("baseline", "tune")
+ASKED = ("baseline", "tune", "training")
 """Checks that an option asks for, beside those of a loader."""
 
 
@@ -110,6 +110,11 @@ def read_limits(name: str, values: Mapping[str, object]) -> dict[str, Any]:
 def call_for(limits: Mapping[str, Any]) -> bool:
     """Whether limits given for a check ask for it; what tells of the training step does not."""
     return bool(set(limits) - _OF_THE_STEP)
+
+
+def depends_on_loader(name: str) -> bool:
+    """Whether a check applies to some loaders alone."""
+    return hasattr(check_module(name), "applies")
 
 
 def applies(name: str, loader: Any, build: Callable[..., Any] | None) -> bool:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import order as sentences
 from pytest_dataloader.errors import EmptyEpoch
+from pytest_dataloader.probe.host.process_state import changes_since, process_state
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.samples.evidence import Order
+from pytest_dataloader.probe.samples.fields import fields_of, schema_faults
 from pytest_dataloader.probe.samples.provenance import TracedEpoch, traced
 from pytest_dataloader.probe.samples.reference import Reference, read_alone
 from pytest_dataloader.probe.samples.sequence import (
@@ -26,8 +29,10 @@ from pytest_dataloader.probe.samples.sequence import (
     iterable_faults,
     loader_facts,
     passes_in,
+    recurring_share,
 )
 from pytest_dataloader.probe.samples.side_effects import find_side_effect
+from pytest_dataloader.probe.samples.worker_counts import counts_by_workers
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -54,7 +59,8 @@ def measure(loader: Any, *, setting: Setting) -> Order:
     seconds = math.inf if setting.whole_epoch else setting.budget(_SECONDS, share=1 / 3)
     most = sys.maxsize if setting.whole_epoch else _MOST
     iterable = torch_private.reads_by_iteration(loader)
-    with traced(loader, shallow=setting.quick) as run, sampling.epochs_told(loader) as tell:
+    before = process_state()
+    with traced(loader, fields=True, shallow=setting.quick) as run, sampling.epochs_told(loader) as tell:
         for number in range(_EPOCHS):
             setting.progress("tracing an epoch", number / _EPOCHS)
             tell(number)
@@ -76,9 +82,18 @@ def measure(loader: Any, *, setting: Setting) -> Order:
         faults = tuple(iterable_faults((first, second), about, alone))
     else:
         faults = tuple(indexed_faults((first, second), about, alone, effect))
+    faults += tuple(schema_faults(first.entries, about.collate, about.dataset))
+    if changes := changes_since(before):
+        detail = f"changes for the loop that iterates it: {', '.join(changes)}"
+        faults = (*faults, OrderFault("process_changed", about.dataset, detail, first.batches))
     if not (first.batches or faults):
         raise EmptyEpoch
-    return _evidence(loader, about, (first, second), alone, faults, time.monotonic() - started)
+    found = _evidence(loader, about, (first, second), alone, faults, time.monotonic() - started)
+    if faults or not found.compared or not iterable or torch_private.iterates_batches(loader):
+        return found
+    setting.progress("counting with fewer workers", 0.9)
+    fewer = counts_by_workers(loader, range(1, loader.num_workers), seconds=min(seconds, _SECONDS))
+    return replace(found, fewer_workers=fewer, seconds=round(time.monotonic() - started, 3))
 
 
 def _evidence(
@@ -117,6 +132,11 @@ def _evidence(
         passes=1 if cut else passes_in(epochs[0], about),
         batches=epochs[0].batches,
         batches_told=about.batches,
+        recurring=recurring_share(epochs, about.batch_size) if iterable else 0.0,
+        fields=fields_of(epochs[0].entries),
+        last_batch=0 if iterable or not about.given_all else sampling.last_batch(loader, len(about.given)),
+        batch_size=about.batch_size,
+        shuffles=about.shuffles,
     )
 
 
@@ -133,4 +153,4 @@ def judge(evidence: Order) -> Verdict:
         return Verdict(outcome, sentences.describe_order_faults(evidence), sentences.advice(evidence))
     if not evidence.samples[0]:
         return Verdict("not_measured", "no sample came: the loader reads no dataset of its own", vacuous=True)
-    return Verdict("passed", sentences.describe_order(evidence))
+    return Verdict("passed", sentences.describe_order(evidence), sentences.field_advice(evidence))

@@ -93,6 +93,7 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
         partly=("slow samples: not all that were planned were read",) if cut else (),
         seconds=round(time.monotonic() - started, 3),
         changed_by_reading=changed_by_reading,
+        seeds_process=() if workers else draws.reseeded_globals,
     )
 
 
@@ -137,4 +138,4 @@ def judge(evidence: Randomness) -> Verdict:
         return Verdict("inconclusive", sentences.describe_draw_faults(evidence), sentences.advice(evidence)[:1])
     if not evidence.samples_read:
         return Verdict("not_measured", "no sample came: its own iteration reads none of its dataset", vacuous=True)
-    return Verdict("passed", sentences.describe_draws(evidence))
+    return Verdict("passed", sentences.describe_draws(evidence), sentences.process_advice(evidence))

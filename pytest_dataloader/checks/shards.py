@@ -12,7 +12,7 @@ from pytest_dataloader.errors import EmptyEpoch, NothingSeen, NotMeasured
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.samples.evidence import Shards
-from pytest_dataloader.probe.samples.overlap import overlap
+from pytest_dataloader.probe.samples.overlap import NATURAL, overlap
 from pytest_dataloader.probe.samples.partition import World, partition
 from pytest_dataloader.probe.samples.rank_simulation import VIEW_SECONDS, Simulation, simulate_ranks
 from pytest_dataloader.probe.samples.share import RankShare, rank_share
@@ -76,6 +76,7 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
     budget = setting.budget(_SECONDS)
     whole = _alone(found)
     iterable = torch_private.reads_by_iteration(loader)
+    replaces = not iterable and len(set(whole.epochs[0])) < (1 - NATURAL) * len(whole.epochs[0])
     two = _world(found, world_size or 2, whole, same_seeds=True)
     if not iterable and found.how != "sampler" and not (two.clean or two.error):
         found = replace(found, by_content=True)
@@ -109,6 +110,7 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
         workers=loader.num_workers,
         partly=tuple(partly),
         seconds=round(time.monotonic() - started, 3),
+        replaces=replaces,
     )
 
 
@@ -187,7 +189,7 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
             return Verdict("failed", f"{ranks} read the same samples", (sentences.shard(iterable=evidence.iterable),))
         if world.error:
             return Verdict("failed" if world_size else "inconclusive", f"{ranks} raise {world.error}{part}")
-        if (world.repeated or world.lost) and not world.incomparable:
+        if (world.repeated or world.lost) and not world.incomparable and not evidence.replaces:
             seen = sentences.uncovered(world, evidence.size)
             change = sentences.shard() if world.repeated else sentences.COVER_ALL
             return Verdict("failed", f"{ranks}: {seen}{part}", (change,))

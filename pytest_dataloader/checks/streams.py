@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks
 from pytest_dataloader.advice.memory import kept_sentence, let_go
+from pytest_dataloader.advice.order import fault_advice
 from pytest_dataloader.advice.resources import leftovers
+from pytest_dataloader.advice.workers import END_WHAT_WAS_STARTED
 from pytest_dataloader.errors import EmptyEpoch, NotMeasured
 from pytest_dataloader.probe.host.descriptors import why_no_descriptors
 from pytest_dataloader.probe.host.segments import why_no_segments
 from pytest_dataloader.probe.loader.stream import drawn
+from pytest_dataloader.probe.samples.sequence import UNSURE_ORDERS
 from pytest_dataloader.probe.streams import measures
 from pytest_dataloader.probe.streams.evidence import Batches, Contents, Growth, Held, Processes
 from pytest_dataloader.probe.streams.keepers import kept_batches
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.probe.loader.stream import Stream
     from pytest_dataloader.probe.resources.block import Block
+    from pytest_dataloader.verdict import Outcome
 
 OUTER = ("throughput", "fds", "shm")
 """What is measured of the whole, also where a DataLoader is inside: training pays for all of it."""
@@ -79,6 +83,8 @@ def measure(check: str, stream: Stream, *, setting: Setting, limits: Mapping[str
                 return measures.order_around(stream, seen, seconds)
             case "memory":
                 return measures.memory_around(stream, seen, seconds)
+            case "workers" if not stream.once and seen.fault == "none":
+                return replace(seen, left_by_epochs=measures.left_by_epochs(stream, seconds))
         return seen
     if _keeps_state(check, stream, limits):
         return checks.check_module(check).measure(stream.source, setting=setting, **limits)
@@ -129,6 +135,10 @@ def _of_contents(seen: Contents) -> Verdict:
     first, second = seen.samples
     if not second:
         return Verdict("failed", f"the first epoch gave {counted(first, 'sample')} and the second none: it is used up")
+    if seen.faults:
+        outcome: Outcome = "inconclusive" if all(fault.kind in UNSURE_ORDERS for fault in seen.faults) else "failed"
+        told = "; ".join(f"{fault.source}: {fault.detail}" for fault in seen.faults)
+        return Verdict(outcome, told, fault_advice(seen.faults, iterable=True))
     told = f"{counted(first, 'sample')}, told apart by content"
     if seen.twice:
         return Verdict("inconclusive", f"{told}: {seen.twice:,} of them hold what another one holds")
@@ -196,6 +206,8 @@ def _of_processes(seen: Processes, limits: Mapping[str, Any]) -> Verdict:
     )
     if most is not None and took > most:
         return Verdict("failed", f"the first batch took {figure(took)} s, at most {most:g} s allowed")
+    if seen.left_by_epochs:
+        return Verdict("failed", "; ".join(seen.left_by_epochs), (Advice("", END_WHAT_WAS_STARTED),))
     if not seen.children:
         return Verdict("passed", f"it has no child processes; {came}, the first after {took:.2g} s")
     stay = f", {len(seen.outliving)} of which stay: {', '.join(sorted(set(seen.outliving)))}" if seen.outliving else ""

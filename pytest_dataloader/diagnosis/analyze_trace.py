@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import statistics
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from rich.padding import Padding
 
 from pytest_dataloader import checks
 from pytest_dataloader.advice import transfer as sentences
@@ -20,8 +20,8 @@ from pytest_dataloader.probe.device.utilization import utilization
 from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.record import Record, figures, plain
-from pytest_dataloader.report import bars, terminal, writers
-from pytest_dataloader.report.line import painted
+from pytest_dataloader.report import terminal, writers
+from pytest_dataloader.report.console import show, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,14 +110,9 @@ def _judged(path: Path, use: DeviceUse, limits: Mapping[str, Any]) -> Record:
 
 
 def _show(records: Sequence[Record], uses: Mapping[Path, DeviceUse]) -> None:
-    watched = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if watched or "COLUMNS" in os.environ else None
-    colours = watched and not os.environ.get("NO_COLOR")
     for each, use in zip(records, uses.values(), strict=True):
-        for line in terminal.report_lines([each], 0, width, bars.ink_for(sys.stdout.encoding)):
-            print(encodable(painted(line, colours=colours), sys.stdout.encoding))
-        for text in sentences.details(use):
-            print(encodable(printable(f"            {text}"), sys.stdout.encoding))
+        show(terminal.report_summary([each], terminal.FULL), sys.stdout)
+        show(Padding(text("\n".join(sentences.details(use))), (0, 0, 0, 2)), sys.stdout)
     if len(uses) > 1:
         print(encodable(printable(_slowest(uses)), sys.stdout.encoding))
 

@@ -58,7 +58,10 @@ def add_measuring(parser: argparse.ArgumentParser, names: Iterable[str], *, budg
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    """The files that a report is written to."""
+    """How much of a report is shown, and the files that it is written to."""
+    parser.add_argument(
+        "-v", "--verbose", action="count", default=0, help="show all checks with charts; -vv all evidence too"
+    )
     parser.add_argument("--json", type=file, metavar="PATH", help="write evidence and verdicts to this file")
     parser.add_argument("--html", type=_page, metavar="PATH", help="write the report as one page with charts")
     parser.add_argument(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,9 @@ from pytest_dataloader.diagnosis.arguments import (
 )
 from pytest_dataloader.diagnosis.report import Report, examine_all
 from pytest_dataloader.diagnosis.runner import Subject
+from pytest_dataloader.distributed.job import Job, place_in
 from pytest_dataloader.errors import BadLimit, BadTarget
-from pytest_dataloader.printable import printable
+from pytest_dataloader.options import DEFAULT_SECONDS, QUICK_SECONDS
 from pytest_dataloader.probe.host import interruption, sockets_folder
 from pytest_dataloader.record import Record
 
@@ -61,6 +63,21 @@ def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _diagnose(given: argparse.Namespace) -> int:
+    """In a job of several ranks all have one verdict and one status, and the first reports."""
+    budget = given.seconds or (QUICK_SECONDS if given.quick else DEFAULT_SECONDS)
+    place = place_in(os.environ)
+    if place is None:
+        return _diagnose_as_rank(given, None)
+    job = Job.join(place, place.patience_seconds(budget))
+    status = output.EXIT_NOT_RUN
+    try:
+        status = _diagnose_as_rank(given, job)
+    finally:
+        heard, _ = job.close(str(status))
+    return max(map(int, heard.values()))
+
+
+def _diagnose_as_rank(given: argparse.Namespace, job: Job | None) -> int:
     roots = targets.import_roots(Path.cwd())
     told, watched = list[Record](), progress.StandaloneLine(sys.stderr)
     build: Any = None
@@ -68,9 +85,8 @@ def _diagnose(given: argparse.Namespace) -> int:
     try:
         with loaders.importable(roots):
             loader, build = loaders.build(given.loader, roots)
-            subject = Subject(given.loader, given.loader, loader, build)
             report = examine_all(
-                subject,
+                Subject(given.loader, given.loader, loader, build),
                 given.checks,
                 limits=limits_given(given, checks.NAMES),
                 seconds=given.seconds,
@@ -79,20 +95,23 @@ def _diagnose(given: argparse.Namespace) -> int:
                 traced=given.trace is not None or given.html is not None,
                 progress=watched.show,
                 done=told.append,
+                job=job,
             )
     except (BadTarget, BadLimit) as error:
         output.say(f"pytest-dataloader {NAME}: {error}", sys.stderr)
         return output.EXIT_NOT_RUN
     except KeyboardInterrupt as stop:
         stopped, report = stop, Report(tuple(told), {})
+    shown = output.EXIT_PASSED
     with interruption.finishing():
         watched.clear()
-        shown = output.show_report(report, given, sys.stdout)
-        output.tell_github(report, given, output.place_of_callable(build), sys.stdout)
+        if job is None or job.place.rank == 0:
+            shown = output.show_report(report, given, sys.stdout)
+            output.tell_github(report, given, output.place_of_callable(build), sys.stdout)
     if stopped is None:
         return shown or output.status_of(report, strict=given.strict)
     place = loaders.place_of_error(stopped)
-    print(printable(f"pytest-dataloader {NAME}: interrupted{f' at {place}' if place else ''}"), file=sys.stderr)
+    output.say(f"pytest-dataloader {NAME}: interrupted{f' at {place}' if place else ''}", sys.stderr)
     return output.EXIT_NOT_RUN
 
 

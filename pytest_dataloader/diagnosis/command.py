@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _COMMANDS = {
     "check": ("check", "MODULE:ATTR", "measure one loader and hold it to limits"),
+    "run": ("run", "SCRIPT [ARGS...]", "run a training script and measure the loaders that it iterates"),
+    "attach": ("attach", "PID", "look at a running training from outside"),
     "tune": ("tune", "MODULE:ATTR", "find the settings that make a loader fastest here"),
     "compare": ("compare", "OLD.json NEW.json", "set two runs side by side"),
     "trace record": ("record_trace", "MODULE:ATTR", "write a loader's timeline, for ui.perfetto.dev"),
@@ -93,8 +95,8 @@ def _help() -> str:
             *listed,
             "",
             "examples:",
+            f"  {COMMAND} run train.py --epochs 1",
             f"  {COMMAND} check train:make_loader --quick",
-            f"  {COMMAND} tune proj.data:make_loader",
             f"  {COMMAND} trace analyze torch.json",
             "",
             f"{COMMAND} COMMAND --help explains one; MODULE:ATTR alone is checked; --version",

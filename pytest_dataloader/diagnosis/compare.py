@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from pytest_dataloader.errors import BadReport
 from pytest_dataloader.printable import encodable, printable
 from pytest_dataloader.probe.host import disk
 from pytest_dataloader.report import comparison, github
-from pytest_dataloader.report.line import painted
+from pytest_dataloader.report.console import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     if given.markdown == _STANDARD_OUTPUT:
         _say(comparison.comparison_document(found))
     else:
-        _show(found)
+        show(comparison.comparison_tables(found), sys.stdout)
     if isinstance(given.markdown, Path):
         try:
             github.write_markdown(given.markdown, os.environ, lambda room: comparison.comparison_document(found, room))
@@ -93,13 +92,6 @@ def _read(path: Path) -> comparison.ReportedRun:
         return comparison.read_run(document)
     except BadReport as error:
         raise BadReport(f"{path}: {error}") from None
-
-
-def _show(found: comparison.RunComparison) -> None:
-    watched = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if watched or "COLUMNS" in os.environ else None
-    for line in comparison.comparison_lines(found, width):
-        _say(painted(line, colours=watched and not os.environ.get("NO_COLOR")) + "\n")
 
 
 def _say(text: str) -> None:

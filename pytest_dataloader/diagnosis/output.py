@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import shutil
 import sys
 from pathlib import Path
 from types import CodeType
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.environment import environment
 from pytest_dataloader.printable import encodable, printable
-from pytest_dataloader.report import bars, github, markdown, writers
-from pytest_dataloader.report.line import painted
+from pytest_dataloader.report import github, markdown, terminal, writers
+from pytest_dataloader.report.console import show
 
 if TYPE_CHECKING:
     import argparse
@@ -32,11 +31,9 @@ def say(text: str, stream: TextIO) -> None:
 
 def show_report(report: Report, given: argparse.Namespace, stream: TextIO) -> int:
     """Print the summary and write the files asked for; 0, or the status of one that cannot be written."""
-    watched = stream.isatty()
-    width = shutil.get_terminal_size().columns if watched or "COLUMNS" in os.environ else None
-    colours = watched and not os.environ.get("NO_COLOR")
-    for line in report.lines(width, bars.ink_for(stream.encoding)):
-        print(encodable(painted(line, colours=colours), stream.encoding), file=stream)
+    show(terminal.report_summary(report.records, given.verbose), stream)
+    if report.records:
+        show(terminal.closing(report.records, report.seconds, verbosity=given.verbose), stream)
     status = EXIT_PASSED
     asked: dict[writers.Format, Path | None] = {
         "json": given.json,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
+import time
 import traceback
 from collections import Counter
 from dataclasses import dataclass, field
@@ -14,23 +14,25 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks, loaders, targets
 from pytest_dataloader.diagnosis.runner import Runner, Subject
+from pytest_dataloader.distributed import consensus
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget, NotMeasured
+from pytest_dataloader.locking import alone, path_of_run
 from pytest_dataloader.options import DEFAULT_SECONDS, QUICK_SECONDS
 from pytest_dataloader.printable import did_you_mean
 from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.probe.timing.training_step import step_at
+from pytest_dataloader.progress import StandaloneLine, in_notebook
 from pytest_dataloader.record import Record
-from pytest_dataloader.report import bars, json, notebook, terminal
+from pytest_dataloader.report import json, notebook, terminal
 from pytest_dataloader.report import trace as timelines
+from pytest_dataloader.report.console import rendered, show
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pytest_dataloader.report.line import Line
-
-_UNWATCHED_COLUMNS = 100
+    from pytest_dataloader.distributed.job import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Report:
 
     records: tuple[Record, ...]
     _evidence: Mapping[str, Any] = field(repr=False)
+    seconds: float | None = None
+    """How long it took."""
 
     @property
     def passed(self) -> bool:
@@ -62,12 +66,8 @@ class Report:
         """The report as ``--dataloader-json`` writes it."""
         return json.evidence_document(self.records, environment())
 
-    def lines(self, width: int | None = None, ink: bars.Ink = bars.BLOCKS) -> Iterator[Line]:
-        """The summary that pytest prints, in pieces of text with their markup."""
-        return terminal.report_lines(self.records, 0, width, ink)
-
     def __str__(self) -> str:
-        return "\n".join("".join(text for text, _ in line) for line in self.lines(_UNWATCHED_COLUMNS))
+        return rendered(terminal.report_summary(self.records, terminal.FULL)).rstrip("\n")
 
     def __repr__(self) -> str:
         counts = Counter(record.verdict.replace("_", " ") for record in self.records)
@@ -99,21 +99,27 @@ def diagnose(
             'diagnose is called as a worker imports this script: call it under if __name__ == "__main__"'
         )
     put_back = interruption.raise_on_signals("SIGTERM ended diagnose")
+    line = StandaloneLine(sys.stderr)
     try:
         report = examine_all(
-            subject_of_loader(loader), checks, seconds=seconds, quick=quick, traced=trace is not None, limits=limits
+            subject_of_loader(loader),
+            checks,
+            seconds=seconds,
+            quick=quick,
+            traced=trace is not None,
+            limits=limits,
+            progress=line.show,
         )
     except interruption.Terminated:  # once workers are gone, this process ends as it would have without us
         put_back()
         os.kill(os.getpid(), signal.SIGTERM)
         raise
     finally:
+        line.clear()
         put_back()
-    if not _in_notebook():
-        columns = shutil.get_terminal_size((_UNWATCHED_COLUMNS, 0)).columns
-        ink = bars.ink_for(getattr(sys.stdout, "encoding", None))
-        for line in report.lines(columns, ink):
-            print("".join(text for text, _ in line))
+    if not in_notebook():
+        show(terminal.report_summary(report.records), sys.stdout)
+        show(terminal.closing(report.records, report.seconds, more="print(report)"), sys.stdout)
     if trace is not None:
         timelines.write_trace(Path(trace), timelines.trace_document(timelines.timelines(report.records), environment()))
     return report
@@ -137,27 +143,23 @@ def examine_all(
     limits: Mapping[str, Any],
     seconds: float | None = None,
     quick: bool = False,
+    only_applicable: bool | None = None,
     whole_epoch: bool = False,
     traced: bool = False,
     progress: Callable[[str, float], None] = lambda _what, _share: None,
     done: Callable[[Record], None] = lambda _record: None,
+    job: Job | None = None,
 ) -> Report:
     """Examine a loader by all its checks, or by some, one after the other; ``done`` is told of each at once.
 
-    Raises BadLimit for limits, or names of checks, that are none.
+    ``only_applicable`` leaves out checks that have nothing to measure in the loader and that no limit and no job calls
+    for: as it is with ``quick`` where no checks are named. In a ``job`` the ranks of one machine take turns, and each
+    record is that of all ranks. Raises BadLimit for limits, or names of checks, that are none.
     """
-    chosen = _chosen(only)
-    faults: list[str] = []
-    read = targets.limits_by_check(limits, "", chosen, faults)
-    if faults:
-        raise BadLimit("; ".join(fault.lstrip(" :") for fault in faults))
+    chosen = chosen_checks(only)
+    read = limits_of_checks(limits, chosen)
     step_at(limits.get("step"))  # a wrong one is told before anything is measured
-    if quick and only is None:
-        chosen = tuple(
-            name
-            for name in chosen
-            if checks.call_for(read[name]) or checks.applies(name, subject.loader, subject.build)
-        )
+    narrow = quick and only is None if only_applicable is None else only_applicable
     setting = checks.Setting(
         seconds or (QUICK_SECONDS if quick else DEFAULT_SECONDS),
         bench=True,
@@ -165,24 +167,58 @@ def examine_all(
         whole_epoch=whole_epoch,
         traced=traced,
     )
-    runner = Runner(setting, progress=lambda label: lambda what, share: progress(f"{label}: {what}", share))
+    lock = None if job is None else path_of_run(job.place.run)
+    began = time.monotonic()
+    runner = Runner(
+        setting,
+        progress=lambda label: lambda what, share: progress(f"{label}: {what}", share),
+        turn=lambda: alone(lock),
+        job=job,
+    )
     records, evidence = list[Record](), dict[str, Any]()
     for name in chosen:
+        called_for = checks.call_for(read[name]) or (name == "shards" and job is not None)
+        if narrow and not called_for and not _applies(name, subject, runner):
+            continue
         seen = runner.run(subject, name, read[name])
-        records.append(subject.record(name, read[name], seen.evidence, seen.verdict))
+        record = subject.record(name, read[name], seen.evidence, seen.verdict)
+        records.append(record if job is None else consensus.together(job, subject.nodeid, consensus.Told(record)))
         if seen.evidence is not None:
             evidence[name] = seen.evidence
         done(records[-1])
-    return Report(tuple(records), evidence)
+    if job is not None:
+        job.finish(subject.nodeid)
+    return Report(tuple(records), evidence, time.monotonic() - began)
 
 
-def _chosen(only: Iterable[str] | None) -> tuple[str, ...]:
-    names = checks.NAMES if only is None else (only,) if isinstance(only, str) else tuple(only)
+def _applies(name: str, subject: Subject, runner: Runner) -> bool:
+    """Whether a check has something to measure; a loader that is broken is not asked for it."""
+    if runner.has_broken(subject.loader):
+        return not checks.depends_on_loader(name)
+    return checks.applies(name, subject.loader, subject.build)
+
+
+def limits_of_checks(
+    limits: Mapping[str, object], chosen: Sequence[str], names: Sequence[str] = checks.NAMES
+) -> dict[str, dict[str, Any]]:
+    """A user's limits, read, by the check of ``names`` that holds them. Raises BadLimit for what none of ``chosen``
+    holds.
+    """
+    faults: list[str] = []
+    read = targets.limits_by_check(limits, "", chosen, faults, names)
+    if faults:
+        raise BadLimit("; ".join(fault.lstrip(" :") for fault in faults))
+    return read
+
+
+def chosen_checks(only: Iterable[str] | None, every: Sequence[str] = checks.NAMES) -> tuple[str, ...]:
+    """The checks to run, in their order: all of ``every``, or ``only`` some. Raises BadLimit for a name of none."""
+    names = every if only is None else (only,) if isinstance(only, str) else tuple(only)
     for name in names:
-        if name not in checks.NAMES:
-            hint = did_you_mean(name, checks.NAMES) or f"; the checks are {', '.join(checks.NAMES)}"
+        if name not in every:
+            hint = did_you_mean(name, every) or f"; the checks are {', '.join(every)}"
             raise BadLimit(f"there is no check {name!r}{hint}")
-    return tuple(name for name in checks.NAMES if name in names)
+    return tuple(name for name in every if name in names)
 
 
 def _imported_anew() -> bool:
@@ -191,8 +227,3 @@ def _imported_anew() -> bool:
         frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__mp_main__"
         for frame, _ in traceback.walk_stack(None)
     )
-
-
-def _in_notebook() -> bool:
-    shell = sys.modules.get("IPython")
-    return shell is not None and hasattr(shell.get_ipython(), "kernel")

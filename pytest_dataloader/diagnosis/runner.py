@@ -124,6 +124,10 @@ class Runner:
         heard = self._job.compare(check, subject.nodeid, told[-1])
         return checks.merge_ranks(check, evidence, heard, self._job.place.world_size)
 
+    def has_broken(self, loader: Any) -> bool:
+        """Whether a check has seen that the loader raises, hangs or gives nothing."""
+        return bool(self._known_of(loader).breakage)
+
     def _note(self, evidence: Any) -> None:
         self.known = evidence
 

@@ -20,6 +20,7 @@ _WORST_FIRST: tuple[Outcome, ...] = ("failed", "inconclusive", "not_measured", "
 
 _PRINCIPAL = {
     "throughput": ("samples_per_second", -1, "the slowest"),
+    "training": ("input_wait", 1, "which waits most"),
     "memory": ("growth_bytes_per_worker", 1, "whose workers grow most"),
     "fds": ("peak", 1, "with the most descriptors"),
     "shm": ("peak_bytes", 1, "with the largest peak"),

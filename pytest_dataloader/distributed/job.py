@@ -13,6 +13,10 @@ _PREFIX = "pytest-dataloader"
 _POLL_SECONDS = 0.02
 _CONNECT_SECONDS = 60.0
 
+_RANK_SECONDS, _RANK_BUDGETS = 60.0, 24.0
+"""How long a rank waits for the others to say what they saw: so long and so many budgets for each rank of a machine,
+as they measure one after the other. A loader that hangs ends its own check after 60 s or 12 budgets."""
+
 ENDED = "it ended its run without it"
 LEFT = "it finished the test without it"
 PASSED = "it had nothing to tell"
@@ -29,6 +33,10 @@ class RankAddress:
     port: int
     run: str
     """The name of the job and how often it was restarted: no two runs share what they tell."""
+
+    def patience_seconds(self, budget_seconds: float) -> float:
+        """How long the others are waited for where each check measures for a budget."""
+        return self.local_world_size * (_RANK_SECONDS + _RANK_BUDGETS * budget_seconds)
 
 
 def place_in(environ: Mapping[str, str]) -> RankAddress | None:

@@ -7,18 +7,23 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
+from rich.console import Group
+from rich.padding import Padding
+from rich.table import Table
+
 from pytest_dataloader.errors import BadReport
 from pytest_dataloader.printable import printable, shown
 from pytest_dataloader.quantities import counted, figure, percent, size
 from pytest_dataloader.report import markdown
+from pytest_dataloader.report.console import text
 from pytest_dataloader.report.json import SCHEMA
-from pytest_dataloader.report.terminal import MARKUP, wrapped
+from pytest_dataloader.report.terminal import STYLES
 from pytest_dataloader.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pytest_dataloader.report.line import Line
+    from rich.console import RenderableType
 
 ChangeKind = Literal["worse", "better", "other", "gone", "new", "same"]
 
@@ -43,12 +48,12 @@ _WORDS: Mapping[ChangeKind, str] = {
     "gone": "gone",
     "new": "new",
 }
-_MARKUP: Mapping[ChangeKind, dict[str, bool]] = {
-    "worse": MARKUP["failed"],
-    "better": MARKUP["passed"],
-    "other": MARKUP["not_measured"],
-    "gone": MARKUP["not_measured"],
-    "new": {},
+_STYLES: Mapping[ChangeKind, str] = {
+    "worse": STYLES["failed"],
+    "better": STYLES["passed"],
+    "other": STYLES["not_measured"],
+    "gone": STYLES["not_measured"],
+    "new": "none",
 }
 _JSON_NAMES: Mapping[type, str] = {dict: "a table", str: "text"}
 _Kind = TypeVar("_Kind", dict[str, Any], str)
@@ -251,34 +256,32 @@ def compare_runs(old: ReportedRun, new: ReportedRun, names: tuple[str, str] = ("
     return RunComparison(names, elsewhere, tuple(changes), tuple(movements), still)
 
 
-def comparison_lines(found: RunComparison, width: int | None = None) -> Iterator[Line]:
-    """The comparison for a terminal, wrapped to ``width`` columns, or not at all."""
-    yield [(_clean(f"{found.names[0]} -> {found.names[1]}: "), {}), (found.headline, {"bold": True})]
+def comparison_tables(found: RunComparison) -> Group:
+    """The comparison for a terminal: what got worse first, then the figures that moved."""
+    names = text(_clean(f"{found.names[0]} -> {found.names[1]}: "))
+    parts: list[RenderableType] = [names.append(found.headline, "bold")]
     if found.elsewhere:
-        yield [(_clean(f"measured at another place, where figures differ: {'; '.join(found.elsewhere)}"), {})]
+        parts.append(text(_clean(f"measured at another place, where figures differ: {'; '.join(found.elsewhere)}")))
     rows = found.rows
     for kind in dict.fromkeys(row.kind for row in rows):
-        yield [(kind, {"bold": True})]
-        table = [tuple(map(_clean, row.cells)) for row in rows if row.kind == kind]
-        columns = _widths([cells[:-1] for cells in table])
-        for row_cells in table:
-            told = "  ".join(text.ljust(wide) for text, wide in zip(row_cells, columns, strict=False))
-            first, *more = wrapped(row_cells[-1], width, len(told) + 4)
-            yield [(f"  {told}".rstrip(), _MARKUP[kind]), (f"  {first}".rstrip(), {})]
-            for text in more:
-                yield [(f"{'':{len(told) + 4}}{text}", {})]
+        alike = [row.cells for row in rows if row.kind == kind]
+        parts += [text(kind, "bold"), _table(alike, _STYLES[kind])]
     if found.movements:
-        yield [("figures", {"bold": True})]
-    figures = [tuple(map(_clean, each.cells)) for each in found.movements]
-    columns = _widths(figures)
-    for cells in figures:
-        aligned = [
-            text.rjust(wide) if at in _NUMBERS else text.ljust(wide)
-            for at, (text, wide) in enumerate(zip(cells, columns, strict=True))
-        ]
-        yield [(f"  {'  '.join(aligned)}".rstrip(), {})]
+        parts += [text("figures", "bold"), _table([each.cells for each in found.movements], "none", _NUMBERS)]
     if found.still:
-        yield [(found.footnote, {})]
+        parts.append(text(found.footnote))
+    return Group(*parts)
+
+
+def _table(rows: Sequence[tuple[str, ...]], style: str, numbers: Sequence[int] = ()) -> Padding:
+    """Rows in columns, the ``numbers`` at the right; the last column is not in the colour of the others."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for at in range(len(rows[0])):
+        last = at == len(rows[0]) - 1
+        grid.add_column(justify="right" if at in numbers else "left", style="none" if last else style, overflow="fold")
+    for row in rows:
+        grid.add_row(*(text(_clean(cell)) for cell in row))
+    return Padding(grid, (0, 0, 0, 2))
 
 
 def comparison_document(found: RunComparison, most_bytes: int = markdown.MOST_BYTES) -> str:
@@ -425,7 +428,3 @@ def _typed(value: object, kind: type[_Kind], at: str) -> _Kind:
 def _clean(text: str) -> str:
     """A text that others chose, on one line."""
     return printable(text).replace("\n", "\\n")
-
-
-def _widths(table: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(len, column)) for column in zip(*table, strict=True)]

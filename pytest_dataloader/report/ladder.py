@@ -4,51 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table
+
 from pytest_dataloader.quantities import figure, size
+from pytest_dataloader.report.console import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_dataloader.report.line import Line
-
 _HEAD = ("", "samples/s", "vs baseline", "vs previous", "")
 _SIZES_HEAD = ("batch_size", "samples/s", "first batch", "memory", "")
-_PINNING_HEAD = ("pin_memory", "samples/s on the device", "a copy keeps the loop", "")
-_NOTES = {"at most": "would give at most"}
+_PINNING_HEAD = ("pin_memory", "samples/s on the device", "ms blocked by a copy", "")
+_NOTES = {"at most": "upper bound"}
 
 
-def ladder_lines(rows: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line]:
-    """The rows in columns, as many as fit into ``width``; the line of the settings as they are is bold."""
-    lines = cells(rows)
-    columns = [max(len(line[at]) for line in lines) for at in range(len(_HEAD))]
-    shown = list(range(len(_HEAD)))
-    while width is not None and len(shown) > 2 and sum(columns[at] + 2 for at in shown) - 2 > width:
-        shown.remove(3 if 3 in shown else shown[-1])  # what can be told from the other columns goes first
-    for number, line in enumerate(lines):
-        text = "  ".join(line[at].ljust(columns[at]) if at in (0, 4) else line[at].rjust(columns[at]) for at in shown)
-        yield [(text.rstrip(), {"bold": True} if number and rows[number - 1]["now"] else {})]
+def tables(evidence: Mapping[str, Any]) -> Iterator[Table]:
+    """One table each of settings, batch sizes and pinning, where there is something to compare; the loader as it is
+    stands out.
+    """
+    for key, write, least in (("rows", cells, 1), ("batch_sizes", size_cells, 2), ("pinning", pinning_cells, 2)):
+        rows = evidence[key]
+        if len(rows) >= least:
+            yield _table(rows, write(rows))
 
 
-def batch_sizes(rows: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line]:
-    """What other batch sizes give and take, where there is something to compare; the loader's own is bold."""
-    yield from _compared(rows, size_cells(rows), width)
-
-
-def pinning(rows: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[Line]:
-    """What pinned batches and others give, where there is a device; the loader's own is bold."""
-    yield from _compared(rows, pinning_cells(rows), width)
-
-
-def _compared(rows: Sequence[Mapping[str, Any]], lines: Sequence[tuple[str, ...]], width: int | None) -> Iterator[Line]:
-    if len(rows) < 2:
-        return
-    columns = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    shown = len(columns)
-    while width is not None and shown > 2 and sum(columns[:shown]) + 2 * (shown - 1) > width:
-        shown -= 1
-    for number, line in enumerate(lines):
-        text = "  ".join(cell.rjust(column) for cell, column in zip(line[:shown], columns, strict=False))
-        yield [(text.rstrip(), {"bold": True} if number and rows[number - 1]["now"] else {})]
+def _table(rows: Sequence[Mapping[str, Any]], lines: Sequence[tuple[str, ...]]) -> Table:
+    head, *body = lines
+    table = Table(box=None, pad_edge=False, header_style="none", padding=(0, 2, 0, 0))
+    for number, name in enumerate(head):
+        at_left = number == len(head) - 1 or not name
+        table.add_column(name, justify="left" if at_left else "right", overflow="fold")
+    for row, line in zip(rows, body, strict=True):
+        table.add_row(*map(text, line), style="bold" if row["now"] else "none")
+    return table
 
 
 def cells(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
@@ -70,7 +58,7 @@ def _pinning_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     return (
         str(row["pin_memory"]),
         figure(row["samples_per_second"]),
-        f"{figure(row['copy_ms'])} ms",
+        figure(row["copy_ms"]),
         "now" if row["now"] else "",
     )
 

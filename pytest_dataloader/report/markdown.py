@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from pytest_dataloader.printable import printable
 from pytest_dataloader.quantities import counted, figure
-from pytest_dataloader.report import terminal
+from pytest_dataloader.report.console import rendered
+from pytest_dataloader.report.terminal import drawing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -145,7 +146,7 @@ def _calm_rows(records: Sequence[Record]) -> Iterator[str]:
 
 def _details(record: Record) -> Iterator[str]:
     """What is drawn of a check, what a reason that needs a look tells further, and what is advised without a fault."""
-    lines = ["".join(text for text, _ in line) for line in terminal.drawing(record, _DRAWING_COLUMNS)]
+    lines = [line for each in drawing(record) for line in rendered(each, _DRAWING_COLUMNS).splitlines()]
     if _is_urgent(record):
         lines += textwrap.dedent("\n".join(record.reason.splitlines()[1:])).splitlines()
     else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from pytest_dataloader.report import terminal
+from pytest_dataloader.report.console import rendered
+from pytest_dataloader.report.terminal import drawing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,10 +30,9 @@ def _cells(record: Record) -> Iterator[str]:
     yield f'<td style="{_CELL}">{escape(record.check)}</td>'
     yield f'<td style="{_CELL};white-space:nowrap;color:{_COLOURS[record.verdict]}"><b>{escape(verdict)}</b></td>'
     parts = [escape(record.reason).replace("\n", "<br>")]
-    drawn = ["".join(text for text, _ in line) for line in terminal.drawing(record, _DRAWING_COLUMNS)]
+    drawn = "".join(rendered(each, _DRAWING_COLUMNS) for each in drawing(record)).rstrip()
     if drawn:
-        lines = escape("\n".join(drawn))
-        parts.append(f'<pre style="margin:0;line-height:1.2">{lines}</pre>')
+        parts.append(f'<pre style="margin:0;line-height:1.2;font-family:monospace">{escape(drawn)}</pre>')
     for advice in record.advice:
         code = f"<b>{escape(advice.code)}</b>: " if advice.code else ""
         parts.append(f"<div>&rarr; {code}{escape(advice.text)}</div>")

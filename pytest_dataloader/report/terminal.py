@@ -1,135 +1,219 @@
-"""Records as the summary at the end of a run: a block for each loader."""
+"""Records as the summary of a run: one line for a healthy loader, and what failed with its cause and remedy."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Group
+from rich.padding import Padding
+from rich.text import Text
+
+from pytest_dataloader.quantities import figure, percent
 from pytest_dataloader.report import bars, ladder
-from pytest_dataloader.verdict import UNSUPPORTED
+from pytest_dataloader.report.console import text
+from pytest_dataloader.verdict import UNSUPPORTED, headline
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from pytest_dataloader.record import Record
-    from pytest_dataloader.report.line import Line
-    from pytest_dataloader.verdict import Outcome
+    from pytest_dataloader.verdict import Advice, Outcome
 
-MARKUP: Mapping[Outcome, dict[str, bool]] = {
-    "passed": {"green": True},
-    "failed": {"red": True, "bold": True},
-    "inconclusive": {"yellow": True, "bold": True},
-    "not_measured": {"yellow": True},
+STYLES: Mapping[Outcome, str] = {
+    "passed": "green",
+    "failed": "bold red",
+    "inconclusive": "bold yellow",
+    "not_measured": "yellow",
 }
+_ORDER: tuple[Outcome, ...] = ("failed", "inconclusive", "passed", "not_measured")
+"""In which verdicts are counted and shown."""
+SHORT, FULL, FIGURES = 0, 1, 2
+"""How much is shown: what needs a look; every check with its charts; all evidence too."""
 
+_BOTTLENECKS = {
+    "read": "I/O wait in __getitem__",
+    "fetch": "__getitem__, CPU",
+    "collate": "collate_fn",
+    "send": "pickling in the workers",
+    "receive": "receiving in the main process",
+    "pin": "pin_memory",
+    "consumer": "training step",
+    "startup": "worker start-up",
+}
 _FOR_FILES = ("timeline",)
 """Evidence that nobody would read as text."""
-_LOG_COLUMNS = 100
-"""Bars in a log, whose sentences are not wrapped, are no longer than this allows."""
-_LEAST_COLUMNS = 30
-"""Narrower columns are harder to read than lines that the terminal breaks."""
+_PLACES = ("attribute_filled_at", "accumulating_filled_at")
+_RESULTS = ("tune", "transfer")
+"""Checks whose drawing is their result."""
 
 
-def report_lines(
-    records: Iterable[Record], verbosity: int, width: int | None = None, ink: bars.Ink = bars.BLOCKS
-) -> Iterator[Line]:
-    """A block for each loader: its name, then verdict and reason of each check, what can be drawn, then advice.
+def report_summary(
+    records: Iterable[Record], verbosity: int = SHORT, reported: Collection[tuple[str, str]] = ()
+) -> Group:
+    """Every loader, the gravest first: counts and key figures in a line, below it the checks that need a look.
 
-    Negative verbosity leaves drawings and advice out; positive adds the details of reasons and the figures. Checks that
-    were not measured for one reason have one line, but for positive verbosity. Long texts are wrapped to ``width``
-    columns, or not at all.
+    From ``FULL`` on all checks with every sentence, chart and remedy; below ``SHORT`` no remedies. What was
+    ``reported`` already, by id and check, is counted only.
     """
-    records, blocks = list(records), dict[tuple[str, str], list["Record"]]()
-    yield from _unsupported(records)
+    records = list(records)
+    parts: list[RenderableType] = list(_unsupported(records))
+    blocks: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         blocks.setdefault((record.nodeid, record.id), []).append(record)
-    for block in blocks.values():
-        description = next((record.description for record in block if record.description), "")
-        if not description:  # it was not built, and the error of its test says why
-            continue
-        yield [(block[0].id, {"bold": True}), (f"  {description}" if description else "", {})]
-        columns = max(len(record.check) for record in block), max(len(record.verdict) for record in block)
-        unmeasured = _unmeasured(block) if verbosity <= 0 else {}
-        for record in block:
-            if record.reason not in unmeasured or record.verdict != "not_measured":
-                yield from _check(record, columns, verbosity, width, ink)
-        for reason, names in unmeasured.items():
-            first, *more = wrapped(f"{', '.join(names)}: {reason}", width, len("  not measured  "))
-            yield [("  ", {}), ("not measured", MARKUP["not_measured"]), (f"  {first}", {})]
-            for text in more:
-                yield [(f"{'':16}{text}", {})]
+    built = [block for block in blocks.values() if any(record.description for record in block)]
+    for block in sorted(built, key=lambda block: min(_gravity(record) for record in block)):
+        shown = [record for record in sorted(block, key=_gravity) if verbosity >= FULL or _is_shown(record, reported)]
+        parts.append(_line(block, verbosity, alone=bool(shown)))
+        for record in shown:
+            parts += _check(record, verbosity)
+        if verbosity < FULL:
+            parts += [_indented(text(why, "yellow"), 2) for why in _unmeasured(block)]
+    return Group(*parts)
 
 
-def _unsupported(records: Iterable[Record]) -> Iterator[Line]:
-    """A first line where checks could not be relied on under the torch that is there."""
-    found: dict[str, list[str]] = {}
-    for record in records:
-        if record.reason.startswith(UNSUPPORTED):
-            names = found.setdefault(record.reason.partition(":")[0], [])
-            names += [record.check] if record.check not in names else []
-    for torch, names in found.items():
-        yield [(f"{torch}: not measured: {', '.join(names)}", MARKUP["inconclusive"])]
+def closing(
+    records: Iterable[Record], seconds: float | None = None, *, verbosity: int = SHORT, more: str = "-v"
+) -> Text:
+    """The last line: how many checks of each verdict, the seconds, and what to do next; ``more`` shows all checks."""
+    records = list(records)
+    line = _counts(records)
+    if seconds is not None:
+        line.append(f" in {seconds:.0f} s")
+    codes = sorted({each.code for record in records if needs_a_look(record) for each in record.advice if each.code})
+    if codes:
+        line.append(f" · next: dl-lint --select {','.join(codes)}")
+    elif verbosity < FULL and more:
+        line.append(f" · {more} shows all checks")
+    return line
 
 
-def _unmeasured(block: Iterable[Record]) -> dict[str, list[str]]:
-    """Reasons for which several checks were not measured, with their names."""
-    found: dict[str, list[str]] = {}
-    for record in block:
-        if record.verdict == "not_measured":
-            found.setdefault(record.reason, []).append(record.check)
-    return {reason: names for reason, names in found.items() if len(names) > 1}
+def needs_a_look(record: Record) -> bool:
+    """Whether a check is shown though nobody asked for all: it did not pass, or its figures are what was asked for."""
+    in_job = record.check == "throughput" and bool(record.ranks)
+    is_result = record.check in _RESULTS and record.verdict != "not_measured"
+    return record.verdict in ("failed", "inconclusive") or record.vacuous or is_result or in_job
 
 
-def _check(
-    record: Record, columns: tuple[int, int], verbosity: int, width: int | None, ink: bars.Ink
-) -> Iterator[Line]:
-    check, verdict = f"{record.check:<{columns[0]}}", f"{record.verdict.replace('_', ' '):<{columns[1]}}"
-    reason, *details = record.reason.splitlines() or [""]
-    indent = " " * (columns[0] + 4)
-    first, *more = wrapped(reason, width, len(check) + len(verdict) + 6)
-    yield [(f"  {check}  ", {}), (verdict, MARKUP[record.verdict]), (f"  {first}", {})]
-    for text in more:
-        yield [(f"{indent}{text}", {})]
-    if verbosity >= 0:
-        for line in drawing(record, None if width is None else width - len(indent), ink):
-            yield [(indent, {}), *line]
-        for advice in record.advice:
-            code = f"{advice.code}: " if advice.code else ""
-            first, *more = wrapped(advice.text, width, len(indent) + len(code))
-            yield [(indent, {}), (code, {"bold": True}), (first, {})]
-            for text in more:
-                yield [(f"{indent}{' ' * len(code)}{text}", {})]
-    shown = [(name, value) for name, value in record.evidence.items() if name not in _FOR_FILES]
-    figures = [f"{name} = {_figure(value)}" for name, value in shown] if verbosity > 0 else []
-    # What each rank reaches is what a job is measured for; what else ranks say is for those who ask.
-    told = details if verbosity > 0 or (verbosity == 0 and record.ranks and record.check == "throughput") else []
-    for text in (*told, *figures):
-        yield [(f"{indent}{text}", {})]
+def _is_shown(record: Record, reported: Collection[tuple[str, str]]) -> bool:
+    return needs_a_look(record) and (record.verdict == "passed" or (record.id, record.check) not in reported)
 
 
-def drawing(record: Record, width: int | None, ink: bars.Ink = bars.BLOCKS) -> Iterator[Line]:
+def drawing(record: Record) -> Iterator[RenderableType]:
     """What of a check's evidence is easier to see than to read."""
     if not record.evidence:
         return
-    columns = _LOG_COLUMNS if width is None else width
     match record.check:
         case "throughput":
-            yield from bars.of_throughput(record.evidence, record.limits, columns, ink)
+            yield from bars.of_throughput(record.evidence, record.limits)
         case "stages":
-            yield from bars.of_stages(record.evidence, columns, ink)
-            yield from bars.of_waiting(record.evidence, columns, ink)
+            yield from bars.of_stages(record.evidence)
+            yield from bars.of_waiting(record.evidence)
         case "transfer":
-            yield from bars.of_transfer(record.evidence, columns, ink)
+            yield from bars.of_transfer(record.evidence)
         case "tune":
-            yield from ladder.ladder_lines(record.evidence["rows"], width)
-            yield from ladder.batch_sizes(record.evidence["batch_sizes"], width)
-            yield from ladder.pinning(record.evidence["pinning"], width)
+            yield from ladder.tables(record.evidence)
 
 
-def wrapped(text: str, width: int | None, used: int) -> list[str]:
-    """A text in lines for what ``used`` columns leave of ``width``."""
-    if width is None or width - used < _LEAST_COLUMNS:
-        return [text]
-    return textwrap.wrap(text, width - used, break_long_words=False, break_on_hyphens=False) or [""]
+def _gravity(record: Record) -> int:
+    return _ORDER.index("inconclusive" if record.vacuous and record.verdict != "failed" else record.verdict)
+
+
+def _line(block: Sequence[Record], verbosity: int, *, alone: bool) -> Text:
+    """The line of a loader; ``alone`` where what it would say of a single check stands below."""
+    one = block[0]
+    line = text(one.id, "bold")
+    if len(block) > 1:
+        line.append("  ").append(_counts(block))
+    elif not alone:
+        line.append("  ").append(f"{one.check} {_word(one)}", STYLES[one.verdict])
+    for fact in _facts(block):
+        line.append(f" · {fact}")
+    description = next(record.description for record in block if record.description)
+    return line.append(f"\n  {text(description)}") if verbosity >= FULL else line
+
+
+def _word(record: Record) -> str:
+    return record.verdict.replace("_", " ")
+
+
+def _counts(records: Sequence[Record]) -> Text:
+    counts = Counter(record.verdict for record in records)
+    parts = [Text(f"{counts[each]:,} {each.replace('_', ' ')}", STYLES[each]) for each in _ORDER if counts[each]]
+    return Text(", ").join(parts)
+
+
+def _facts(block: Iterable[Record]) -> Iterator[str]:
+    """The rate of a loader and its bottleneck, where they were measured."""
+    for record in block:
+        seen = record.evidence
+        if record.verdict not in ("passed", "failed"):
+            continue
+        if record.check == "throughput" and seen.get("samples_per_second"):
+            yield f"{figure(seen['samples_per_second'])} samples/s"
+        if record.check == "training":
+            yield f"{percent(seen['input_wait'])} data wait"
+        if record.check == "stages" and seen.get("bottleneck"):
+            pace = seen["pace_ms_per_sample"]
+            share = pace[seen["bottleneck"]] / max(1e-12, sum(pace.values()))
+            yield f"bottleneck: {_BOTTLENECKS[seen['bottleneck']]} {percent(share)}"
+
+
+def _unsupported(records: Iterable[Record]) -> Iterator[Text]:
+    """A first line where checks could not be relied on under the torch that is there."""
+    found: dict[str, dict[str, None]] = {}
+    for record in records:
+        if record.reason.startswith(UNSUPPORTED):
+            found.setdefault(record.reason.partition(":")[0], {})[record.check] = None
+    for torch, names in found.items():
+        yield text(f"{torch}: not measured: {', '.join(names)}", STYLES["inconclusive"])
+
+
+def _unmeasured(block: Sequence[Record]) -> Iterator[str]:
+    """Why nothing at all was measured of a loader, each reason once; and what others were kept from by a fault."""
+    nothing = all(record.verdict == "not_measured" for record in block)
+    found: dict[str, list[str]] = {}
+    for record in block:
+        if record.verdict == "not_measured" and not needs_a_look(record):
+            found.setdefault(headline(record.reason), []).append(record.check)
+    for reason, names in found.items():
+        if nothing or len(names) > 1:
+            yield f"not measured: {', '.join(names)}: {reason}"
+
+
+def _check(record: Record, verbosity: int) -> Iterator[RenderableType]:
+    """The headline of a check, where its cause is, and what to change."""
+    full, is_result = verbosity >= FULL, record.check in _RESULTS
+    in_job = record.check == "throughput" and bool(record.ranks)
+    first, *more = (record.reason if full or in_job else headline(record.reason)).splitlines() or [""]
+    title = Text(f"{record.check} {_word(record)}", STYLES[record.verdict])
+    yield _indented(Text.assemble(title, ": ", text(first)), 2)
+    below: list[RenderableType] = [text(line.strip()) for line in more]
+    place = next((record.evidence[key] for key in _PLACES if record.evidence.get(key)), None)
+    stack = record.evidence.get("stack") or []
+    if not full and (place or stack):
+        below.append(text(f"at {place or stack[-1]}"))
+    if full or is_result:
+        below += drawing(record)
+    if verbosity >= SHORT:
+        below += [
+            _remedy(advice, record.verdict) for advice in (record.advice if full or is_result else record.advice[:1])
+        ]
+    if verbosity >= FIGURES:
+        below += [
+            text(f"{name} = {_figure(value)}") for name, value in record.evidence.items() if name not in _FOR_FILES
+        ]
+    yield _indented(Group(*below), 4)
+
+
+def _remedy(advice: Advice, verdict: Outcome) -> Text:
+    name = advice.code or ("fix" if verdict == "failed" else "note")
+    return Text.assemble((f"{name}: ", "bold"), text(advice.text))
+
+
+def _indented(content: RenderableType, columns: int) -> Padding:
+    return Padding(content, (0, 0, 0, columns))
 
 
 def _figure(value: Any) -> str:

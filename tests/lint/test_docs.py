@@ -45,7 +45,7 @@ def test_its_commands_are_accepted(command: str) -> None:
 
 def test_its_settings_can_be_meant_and_name_every_key(project: Project) -> None:
     [settings] = [block for block in blocks("toml") if "[tool.dl-lint]" in block]
-    project.write({"pyproject.toml": settings})
+    project.write({"pyproject.toml": settings, "stubs/acme.pyi": "def progress(items): ...\n"})
     found = config.read("pyproject.toml", str(project.root), catalogue.entries())
     assert found.hints.start_method == "spawn"
     assert [key for key in config.KEYS if f"`{key}`" not in TEXT and key not in settings and key != "select"] == []

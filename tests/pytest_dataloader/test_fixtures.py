@@ -118,7 +118,7 @@ def check_messages(project: Project, done: pytest.RunResult) -> None:
     assert "INTERNALERROR" not in output + done.stderr.str()
     assert "During handling" not in output
     for name, message in MESSAGES.items():
-        done.stdout.fnmatch_lines([f"_* {name} _*", message])
+        done.stdout.fnmatch_lines([f"_* {name} _*", f"E *Failed: {message}", "test_it.py:*: Failed"])
     # The error of the user's dataset is theirs: no frame of ours between the test and the loader.
     done.stdout.fnmatch_lines(
         ["_* test_users_error _*", ">*dataloader_throughput(make_broken())", "proj*data.py:*KeyError"]
@@ -195,7 +195,7 @@ def test_inconclusive_warns_whatever_the_warning_filters_and_fails_when_strict(p
     strict = project.bench("--dataloader-strict")
     strict.assert_outcomes(failed=3)
     strict.stdout.fnmatch_lines(
-        ["throughput: inconclusive: the machine was*", "(--dataloader-strict: inconclusive fails)"]
+        ["*throughput: inconclusive: the machine was*", "*(--dataloader-strict: inconclusive fails)"]
     )
 
 
@@ -271,9 +271,9 @@ def test_a_loader_is_compared_with_a_reference(project: Project) -> None:
     }
     done.stdout.fnmatch_lines(
         [
-            "compare: * times the reference *, 50 % more tolerated",
-            "dataloader_throughput: expected a torch.utils.data.DataLoader, got list, whose items are no batches",
-            "dataloader_throughput: tolerance: expected a share between 0 and 1, got 15",
+            "E *compare: * times the reference *, 50 % more tolerated",
+            "E *dataloader_throughput: expected a torch.utils.data.DataLoader, got list, whose items are no batches",
+            "E *dataloader_throughput: tolerance: expected a share between 0 and 1, got 15",
         ]
     )
     assert project.loaders["test_it.py::test_slower"]["checks"]["compare"]["verdict"] == "failed"

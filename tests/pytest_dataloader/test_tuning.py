@@ -42,12 +42,12 @@ def test_each_target_gets_a_table_and_no_check_runs(slow: Project, mode: tuple[s
     done.assert_outcomes(passed=1)
     done.stdout.fnmatch_lines(
         [
-            "slow  DataLoader(Slow, batch_size=16, num_workers=0)",
-            "  tune  passed  *num_workers=*: *",
+            "slow",
+            "  tune passed: *num_workers=*: *",
             "* samples/s  vs baseline  vs previous*",
-            "        num_workers=0 *1.0x *1.0x  now",
-            "        + num_workers=*x*",
-            "        + __getitems__ in the dataset *would give at most",
+            "    num_workers=0 *1.0x *1.0x  now",
+            "    + num_workers=*x*",
+            "    + __getitems__ in*upper bound",
         ]
     )
     slow_loader = slow.loaders["slow"]
@@ -69,16 +69,16 @@ def test_beside_the_checks_it_is_one_more_item(slow: Project) -> None:
 
 def test_the_step_of_a_target_bounds_the_workers_and_stages_are_drawn(slow: Project) -> None:
     slow.declare(slow='loader = "proj.data:make_slow"\nchecks = ["stages"]\nstep_ms = 2000')
-    done = slow.bench("--dataloader-tune", "--dataloader-seconds=0.5")
+    done = slow.bench("--dataloader-tune", "--dataloader-seconds=0.5", "-v")
     done.assert_outcomes(passed=2)
     done.stdout.fnmatch_lines(
         [
-            "  stages  passed  consumer sets the pace: *",
-            "          *ms/sample",
-            "          read *",
-            "          consumer * ████████*",
-            "          waits * beside steps of 2,000 ms",
-            "  tune    passed  keep num_workers=0: * samples/s, enough for steps of 2,000 ms",
+            "  stages passed: consumer sets the pace: *",
+            "    ms/sample (wall)",
+            "    read *",
+            "    consumer * ━━━━━━━━*",
+            "    data wait * of a 2,000 ms step*",
+            "  tune passed: keep num_workers=0: *",
         ]
     )
 

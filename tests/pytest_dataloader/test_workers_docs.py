@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
+from pytest_dataloader.probe.host import waits
 from pytest_dataloader.probe.workers import watchdog
 from pytest_dataloader.probe.workers.fault import WorkerFaultKind
 
@@ -37,7 +38,7 @@ def test_every_kind_is_explained() -> None:
 
 
 def test_the_times_are_those_of_the_watch() -> None:
-    assert f"after {watchdog.DEADLOCK_SECONDS:.0f} seconds, if each" in TEXT
+    assert f"after {waits.DEADLOCK_SECONDS:.0f} seconds, if each" in TEXT
     assert watchdog.LONG_SLEEP_SECONDS == 5 * 60
     assert (
         f"after {watchdog.QUIET_SECONDS:.0f} seconds ({watchdog.FIRST_QUIET_SECONDS:.0f} before the first batch" in TEXT

@@ -284,6 +284,35 @@ class InTurn(Rows):
         return self.rows[index] * 1000 + self.turns[index]
 
 
+class Named(Rows):
+    """Rows with names, in the order of a set or sorted, or numbered as classes."""
+
+    def __init__(self, *, ordered: bool, classes: bool = False) -> None:
+        super().__init__()
+        names = {f"{number:03}.jpg" for number in range(SIZE)}
+        self.names = sorted(names) if ordered or classes else list(names)
+        self.known = names
+        if classes:
+            self.number_of = {name: number for number, name in enumerate(sorted(names) if ordered else names)}
+
+    def __getitem__(self, index: int) -> Any:
+        return len(self.names[index]) + self.rows[index]
+
+
+class Reshuffling(Rows):
+    """Shuffles itself when its first row is asked for: in whichever worker that is; ``once``: never."""
+
+    def __init__(self, *, once: bool = False) -> None:
+        super().__init__()
+        self.order = list(range(SIZE))
+        self.once = once
+
+    def __getitem__(self, index: int) -> Any:
+        if index == 0 and not self.once:
+            random.shuffle(self.order)
+        return self.rows[self.order[index]]
+
+
 class Resampled(IterableDataset[Any]):
     """Draws the samples of an epoch with replacement: ``divided`` by the workers, or all of them in each."""
 
@@ -297,6 +326,19 @@ class Resampled(IterableDataset[Any]):
         worker = get_worker_info()
         workers = worker.num_workers if worker and self.divided else 1
         return (random.randrange(SIZE) for _ in range(SIZE // workers))
+
+
+class Equal(IterableDataset[Any]):
+    """Gives each worker as many rows as the others: ``size`` may not go round."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __iter__(self) -> Iterator[int]:
+        worker = get_worker_info()
+        workers, number = (worker.num_workers, worker.id) if worker else (1, 0)
+        share = self.size // workers
+        return iter(range(number * share, (number + 1) * share))
 
 
 class Lying(IterableDataset[Any]):
@@ -598,6 +640,14 @@ FAULTS = {
     "changed in place, without workers": Case(
         make(lambda: Scaled("record"), num_workers=0), "changed_in_place", "dataset.targets[*]['grid']", ""
     ),
+    "classes numbered in the order of a set": Case(
+        make(lambda: Named(ordered=False, classes=True)), "hash_order_divided", "dataset.number_of", ""
+    ),
+    "names in the order of a set, divided by ranks": Case(
+        make(lambda: Named(ordered=False), sampler=DistributedSampler(Rows(), num_replicas=1, rank=0)),
+        "hash_order_divided", "dataset.names", "",
+    ),
+    "shuffles itself": Case(make(Reshuffling), "shuffles_itself", "Reshuffling", ""),
     "an epoch's length in each worker": Case(
         make(lambda: Resampled(divided=False)), "length_per_worker", "Resampled", ""
     ),
@@ -606,6 +656,9 @@ FAULTS = {
 }  # fmt: skip
 
 UNSURE = {
+    "names in the order of a set": Case(
+        make(lambda: Named(ordered=False), shuffle=True), "hash_order", "dataset.names", ""
+    ),
     "a view in turn": Case(make(InTurn, shuffle=True), "follows_readings", "dataset.turns", ""),
     "a sampler that misses a row": Case(make(Rows, sampler=Skipping()), "uneven_sampler", "Skipping", ""),
     "a seeded order": Case(make(Rows, sampler=FixedOrder()), "same_order", "FixedOrder", ""),
@@ -684,6 +737,9 @@ CLEAN = {
     "an order of its own that goes on": Case(make(Rows, sampler=FixedOrder("goes on"))),
     "an order in turn": Case(make(Rows, sampler=FixedOrder("in turn"))),
     "an order written down": Case(make(Rows, sampler=random.Random(3).sample(range(SIZE), SIZE))),
+    "names that are sorted": Case(make(lambda: Named(ordered=True), shuffle=True)),
+    "classes that are sorted": Case(make(lambda: Named(ordered=True, classes=True), shuffle=True)),
+    "an order of its own that stays": Case(make(lambda: Reshuffling(once=True))),
     "a copy is changed": Case(make(lambda: Scaled("copy"), shuffle=True)),
     "readings are counted": Case(make(Counting, shuffle=True)),
     "resampled, an epoch divided by the workers": Case(make(lambda: Resampled(divided=True))),

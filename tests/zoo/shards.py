@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 import torch.distributed
-from torch.utils.data import DataLoader, DistributedSampler, IterableDataset, Sampler, Subset, get_worker_info
+from torch.utils.data import (
+    DataLoader,
+    DistributedSampler,
+    IterableDataset,
+    Sampler,
+    Subset,
+    WeightedRandomSampler,
+    get_worker_info,
+)
 
 from tests.zoo.order import Rows
 
@@ -168,7 +176,20 @@ def stream(share: Any, workers: int = 2) -> Callable[[], DataLoader[Any]]:
     return lambda: DataLoader(Stream(share), 4, num_workers=workers)
 
 
+def weighted_by_rank(rank: int = 0, world_size: int = 1, seed: int = 1) -> DataLoader[Any]:  # noqa: ARG001  # a share does not depend on it
+    """Draws by weight, from a generator that is seeded by the rank."""
+    generator = torch.Generator().manual_seed(rank + seed)
+    weights = [1.0 + row % 2 for row in range(SIZE)]
+    return DataLoader(Rows(SIZE), 8, sampler=WeightedRandomSampler(weights, SIZE, generator=generator))
+
+
+def weighted_alike(rank: int = 0, world_size: int = 1) -> DataLoader[Any]:  # noqa: ARG001  # the fault
+    """Draws by weight, from one seed on all ranks."""
+    return weighted_by_rank(seed=1)
+
+
 FAULTS = {
+    "weighted, with one seed": Case(lambda: weighted_alike, "read the same samples", "DL406"),
     "a callable that ignores its rank": Case(lambda: ignores_rank, "read the same samples", "DL406"),
     "overlapping shares": Case(lambda: off_by_one, "samples come on several ranks", "DL406", 4),
     "shares of unequal length": Case(lambda: unequal, "some wait for ever", "", 2),
@@ -180,6 +201,7 @@ FAULTS = {
 }
 
 CLEAN = {
+    "weighted, with a seed for each rank": Case(lambda: weighted_by_rank, "with replacement, each its own"),
     "distributed sampler": Case(distributed),
     "distributed sampler, padded": Case(lambda: distributed(SIZE + 1), "padding repeats"),
     "distributed sampler, cut": Case(lambda: distributed(SIZE + 1, drop_last=True)),

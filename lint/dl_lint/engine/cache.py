@@ -154,7 +154,7 @@ def _modules(folder: str) -> Iterator[str]:
     while pending:
         with os.scandir(pending.pop()) as entries:
             for entry in entries:
-                if entry.name.endswith(".py"):
+                if entry.name.endswith((".py", ".pyi")):
                     seen = entry.stat()
                     yield f"{entry.path[len(folder) :]} {seen.st_size} {seen.st_mtime_ns}"
                 elif entry.name != "__pycache__" and entry.is_dir():

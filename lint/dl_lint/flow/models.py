@@ -80,6 +80,7 @@ class _Stub:
         self.tree = tree
         self.table = table
         self.words: dict[str, str] = {}
+        self.classes = {one.name for one in ast.walk(tree) if isinstance(one, ast.ClassDef)}
 
     def read(self) -> None:
         self._body(self.tree.body, self.module)
@@ -133,6 +134,8 @@ class _Stub:
 
     def _function(self, function: ast.FunctionDef, owner: str) -> tuple[Mark, ...]:
         marks = self._marks(function.returns)
+        if isinstance(function.returns, ast.Name) and function.returns.id in self.classes - self.words.keys():
+            marks = (Mark("Makes", (function.returns.id,)),)
         name = f"{owner}.{ANY if function.name == '__getattr__' else function.name}"
         positions = _positions(function)
         self._add(name, marks, positions[1:] if positions[:1] == ("self",) else positions, self._parameters(function))
@@ -241,6 +244,7 @@ class Models:
         self._table = table
         self._known: dict[str, Model] = {}
         self._names: dict[tuple[str, ...], frozenset[str]] = {}
+        self._members: dict[str, dict[str, Model]] = {}
 
     def get(self, name: str) -> Model:
         """What a stub says of something; an empty model where none does."""
@@ -267,6 +271,14 @@ class Models:
     def is_method(self, name: str, *kinds: str) -> bool:
         """Whether a method that counts by its name alone is marked as one of these."""
         return not set(kinds).isdisjoint(self._table.methods.get(name, ()))
+
+    def members(self, name: str) -> dict[str, Model]:
+        """What a class has in its stub, by name."""
+        found = self._members.get(name)
+        if found is None:
+            inside = (one for one in self._table.models if one.rpartition(".")[0] == name)
+            found = self._members[name] = {one.rpartition(".")[2]: self.get(one) for one in inside}
+        return found
 
     def methods(self, *kinds: str) -> frozenset[str]:
         """Methods that count by their names alone."""

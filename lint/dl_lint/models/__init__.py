@@ -143,6 +143,10 @@ class Lists(_Word):
     """As many Python objects as the data has files, lines or records."""
 
 
+class ListsFiles(_Word):
+    """An attribute: a list of what a method of this name lists, and of numbers beside each of these."""
+
+
 class Parses(_Word):
     """Python objects parsed from a file of JSON or the like."""
 
@@ -153,6 +157,26 @@ class Table(_Word):
 
 class TextArray(_Word):
     """An array of the lines of a text file."""
+
+
+class Opens(_Word):
+    """A handle with a position or a lock of its own, which forked processes share: ``Opens["an HDF5 file"]``."""
+
+
+class Database(_Word):
+    """An opened file of many records, whose number it knows."""
+
+
+class Parts(_Word):
+    """An opened file whose items are parts of it, read on demand."""
+
+
+class Unpicklable(_Word):
+    """Something that cannot be pickled or unpickled: ``Unpicklable["a lock"]``."""
+
+
+class Unpickles(_Word):
+    """Whatever Python objects a file holds."""
 
 
 class HubDataset(_Word):
@@ -176,6 +200,10 @@ class DefaultSettings(Settings):
 
 class SettingsFile(_Word):
     """What a file of settings, or of something else, holds."""
+
+
+class Merged(_Word):
+    """Settings laid over one another."""
 
 
 class CpuCount(_Word):
@@ -205,20 +233,49 @@ class Seeds(_Word):
     """Seeds the generators that are named, by ``seed``: ``Seeds["torch", "numpy"]``."""
 
 
-class Trainer(_Word):
-    """Goes over the loaders that its method is given as ``Trains`` or ``Evaluates`` parameters, ``Epochs`` times."""
+class EpochLoop(_Word):
+    """Goes over loaders again and again: those that its constructor or one of its methods takes as ``Trains`` and
+    ``Evaluates`` parameters, or that the methods of its class with such annotations return."""
+
+
+class SetsEpoch(_Word):
+    """A trainer that calls ``set_epoch`` of samplers."""
 
 
 class Trains(_Word):
-    """A parameter: a loader that is trained on in every epoch."""
+    """A loader that is trained on in every epoch: of a parameter, or of what a method returns."""
 
 
 class Evaluates(_Word):
-    """A parameter: a loader that is evaluated on in every epoch."""
+    """A loader that is evaluated on in every epoch."""
+
+
+class Takes(_Word):
+    """A loader that is gone over once, where somebody asks for it: of a parameter, or of what a method returns."""
 
 
 class Epochs(_Word):
     """A parameter: how often a trainer goes over its loaders."""
+
+
+class Uncounted(_Word):
+    """A parameter with which the number of epochs is not known: of steps, of hours."""
+
+
+class Trial(_Word):
+    """A parameter with which a trainer takes a few batches only."""
+
+
+class Rhythm(_Word):
+    """A parameter that lets a trainer evaluate in another rhythm than once an epoch."""
+
+
+class Steps(_Word):
+    """A parameter: a function that takes a batch; the trainer trains where that has a backward pass."""
+
+
+class EachBatch(_Word):
+    """A method that is called for every batch."""
 
 
 def by_name(cls: type[_T]) -> type[_T]:

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from dl_lint.flow.values import Frame, Loader
 
 
-SEEDERS = ("random.seed", "numpy.random.seed", "torch.manual_seed", "torch.random.manual_seed")
-"""Functions that seed a global generator, which torch has seeded differently in each worker and epoch."""
+SEEDERS = {"random": "random.seed", "numpy": "numpy.random.seed", "torch": "torch.manual_seed"}
+"""What seeds each global generator, which torch has seeded differently in each worker and epoch."""
 
 GENERATORS = frozenset(
     {
@@ -127,13 +127,16 @@ def seedings(program: Program, function: Scope, start: WorkerStart | None = None
     known = dict(start.bound) if start is not None else {}
     identity = start.identity if start is not None else None
     for call in function.calls:
-        name = _called(program, call)
-        if name not in SEEDERS:
+        name = _called(program, call) or ""
+        model = program.models.get(name)
+        seeded = [generator for mark in model.marks if mark.kind == "Seeds" for generator in mark.of]
+        given = [loaders.passed(program, call, one, *model.positions) for one in model.positions[:1]] if seeded else []
+        expr = given[0].expr if given and given[0].given else None
+        if not isinstance(expr, ast.expr):
             continue
-        given = loaders.passed(program, call, "seed", "seed") if call.args else loaders.passed(program, call, "a", "a")
-        expr = call.args[0] if call.args else given.expr if given.given else None
-        if isinstance(expr, ast.expr):
-            yield Seeding(call, name, expr, frozenset(_Origins(program, identity, known).of(expr)))
+        for generator in seeded:
+            seeder = name if name.startswith(generator) else SEEDERS.get(generator, generator)
+            yield Seeding(call, seeder, expr, frozenset(_Origins(program, identity, known).of(expr)))
 
 
 def draws(program: Program, functions: tuple[Scope, ...], seeder: str) -> ast.Call | None:

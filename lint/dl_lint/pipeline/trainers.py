@@ -30,27 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.flow.enclosing import LoopNode
+    from dl_lint.flow.models import Model, Models
     from dl_lint.flow.program import Program
     from dl_lint.flow.scopes import Scope
-
-
-LIGHTNING_MODULES = frozenset(
-    {"lightning.pytorch.LightningModule", "lightning.pytorch.LightningDataModule"}
-    | {f"lightning.{name}" for name in ("LightningModule", "LightningDataModule")}
-)
-LIGHTNING_TRAINERS = frozenset(
-    f"lightning.{name}" for name in ("Trainer", "pytorch.Trainer", "pytorch.Trainer.from_argparse_args")
-)
-"""What makes a Lightning Trainer; ``from_argparse_args`` is of Lightning 1."""
-
-LOADER_HOOKS = ("train_dataloader", "val_dataloader")
-"""Methods of Lightning modules whose loaders the Trainer iterates once an epoch."""
-
-STEP_HOOKS = frozenset(
-    {"training_step", "validation_step", "test_step", "prediction_step", "compute_loss", "on_step_end",
-     "on_train_batch_start", "on_train_batch_end", "on_validation_batch_end"}
-)  # fmt: skip
-"""Methods that Lightning and the Trainer of transformers call for every batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,58 +59,71 @@ class Trainer:
 
     owners: frozenset[str] = frozenset()
     hooks: tuple[str, ...] = ()
-    learns: bool = True
+    evaluating: tuple[str, ...] = ()
+    """Those of the hooks whose loaders are evaluated."""
+    once: tuple[str, ...] = ()
+    """Methods whose loaders it goes over where it is asked to."""
+    asked: tuple[str, ...] = ()
+    """Methods of its own that go over the loaders that they are given, without training."""
+    steps: str = ""
+    """The argument that is a function which takes a batch, where that is what trains."""
     sets_epoch: bool = True
 
 
-LIGHTNING = Trainer(
-    makers=LIGHTNING_TRAINERS,
-    begin="fit",
-    order=("model", "train_dataloaders", "val_dataloaders"),
-    trained=("train_dataloaders", "train_dataloader"),  # the latter is its name in Lightning 1
-    evaluated=("val_dataloaders",),
-    epochs="max_epochs",
-    passes=1000,
-    uncounted=("max_steps", "max_time"),
-    trials=("fast_dev_run",),
-    rhythm=("check_val_every_n_epoch", "limit_val_batches", "val_check_interval"),
-    owners=LIGHTNING_MODULES,
-    hooks=LOADER_HOOKS,
-)
-TRANSFORMERS = Trainer(
-    owners=frozenset({"transformers.Trainer", "transformers.Seq2SeqTrainer"}), hooks=("get_train_dataloader",)
-)
-COMPOSER = Trainer(
-    makers=frozenset({"composer.Trainer", "composer.trainer.Trainer"}),
-    trained=("train_dataloader",),
-    evaluated=("eval_dataloader",),
-    epochs="max_duration",
-    passes=1,
-    rhythm=("eval_interval",),
-)
-CATALYST = Trainer(
-    makers=frozenset(f"catalyst.dl.{name}Runner" for name in ("Supervised", "")),
-    begin="train",
-    trained=("loaders",),
-    epochs="num_epochs",
-    passes=1,
-)
-IGNITE = Trainer(
-    makers=frozenset({"ignite.engine.Engine", "ignite.engine.create_supervised_trainer"}),
-    begin="run",
-    order=("data", "max_epochs"),
-    trained=("data",),
-    epochs="max_epochs",
-    passes=1,
-    learns=False,
-    sets_epoch=False,
-)
-COQUI = Trainer(
-    owners=frozenset({"trainer.TrainerModel", "trainer.model.TrainerModel"}),
-    hooks=("get_data_loader",),
-    sets_epoch=False,
-)
-TRAINERS = (LIGHTNING, TRANSFORMERS, COMPOSER, CATALYST, IGNITE, COQUI)
+def known(program: Program) -> tuple[Trainer, ...]:
+    """The trainers that stubs speak of."""
+    return program.once("trainers", lambda: tuple(_of_stubs(program.models)))
+
+
+def _of_stubs(models: Models) -> Iterator[Trainer]:
+    for name in sorted(models.names("EpochLoop")):
+        made = models.get(name)
+        members = models.members(name)
+        hooks = tuple(one for one, member in members.items() if member.has("Trains", "Evaluates"))
+        begins = [one for one, member in members.items() if _named(member, "Trains")]
+        owner = name.rpartition(".")[0]
+        makers = {name, *(f"{name}.{one}" for one, member in members.items() if _makes(member, name))}
+        makers |= {f"{owner}.{one}" for one, member in models.members(owner).items() if _makes(member, name)}
+        for begin in begins or [""]:
+            given = [model for model in (made, members.get(begin)) if model is not None]
+            counting = next((one for model in given for one in model.parameters if one[1] == "Epochs"), None)
+            yield Trainer(
+                makers=frozenset(makers) if begin or _named(made, "Trains") else frozenset(),
+                begin=begin,
+                order=members[begin].positions if begin else made.positions,
+                trained=_names(given, "Trains"),
+                evaluated=_names(given, "Evaluates"),
+                epochs=counting[0] if counting else "",
+                passes=int(counting[2]) if counting and counting[2].isdecimal() else 0,
+                uncounted=_names(given, "Uncounted"),
+                trials=_names(given, "Trial"),
+                rhythm=_names([*given, *_beside(models, name)], "Rhythm"),
+                owners=frozenset({name}) if hooks else frozenset(),
+                once=tuple(one for one, member in members.items() if member.has("Takes")),
+                asked=tuple(one for one, member in members.items() if _named(member, "Takes")),
+                hooks=hooks,
+                evaluating=tuple(one for one in hooks if members[one].has("Evaluates")),
+                steps="".join(_names([made], "Steps")[:1]),
+                sets_epoch=made.has("SetsEpoch"),
+            )
+
+
+def _named(model: Model, kind: str) -> tuple[str, ...]:
+    """The parameters that are marked so."""
+    return tuple(name for name, mark, _ in model.parameters if mark == kind)
+
+
+def _names(given: list[Model], kind: str) -> tuple[str, ...]:
+    return tuple(name for model in given for name in _named(model, kind))
+
+
+def _makes(model: Model, name: str) -> bool:
+    return any(mark.kind == "Makes" and mark.of == (name.rpartition(".")[2],) for mark in model.marks)
+
+
+def _beside(models: Models, name: str) -> list[Model]:
+    """The other trainers of the module: hooks belong to one of them."""
+    return [model for model in models.members(name.rpartition(".")[0]).values() if model.has("EpochLoop")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,29 +157,22 @@ def taken(program: Program) -> tuple[Taken, ...]:
     return program.once("taken", lambda: tuple(_taken(program)))
 
 
-ONCE = ("test_dataloader", "predict_dataloader", "get_eval_dataloader", "get_test_dataloader")
-"""Methods whose loaders a trainer goes over where it is asked to."""
-
-BEGINNINGS = ("validate", "test", "predict")
-"""Methods of Lightning's Trainer that go over loaders without training."""
-
-
 def _taken(program: Program) -> Iterator[Taken]:
-    for trainer in TRAINERS:
-        for hook in _hooks(program, trainer, (*trainer.hooks, *ONCE)):
-            if hook.node is not None:
-                for loader in _returned(program, hook):
-                    yield Taken(loader, hook.node, trains="train" in hook.name)
+    for trainer in known(program):
+        for hook, name in _hooks(program, trainer, (*trainer.hooks, *trainer.once)):
+            for loader in _returned(program, hook):
+                trains = name in trainer.hooks and name not in trainer.evaluating
+                yield Taken(loader, hook.node or loader.call, trains)
         for call, _ in _beginnings(program, trainer):
-            for names, trains in ((trainer.trained, trainer.learns), (trainer.evaluated, False)):
+            for names, trains in ((trainer.trained, not trainer.steps), (trainer.evaluated, False)):
                 for loader in _passed(program, trainer, call, names):
                     yield Taken(loader, call, trains)
-    for call in program.method_calls(*BEGINNINGS):
-        owner = alternatives(program.value(call.func.value)) if isinstance(call.func, ast.Attribute) else ()
-        if any(isinstance(one, Made) and _is_made_by(program, one, LIGHTNING) for one in owner):
-            for arg in (*call.args, *(keyword.value for keyword in call.keywords)):
-                for loader in _loaders(program.value(arg)):
-                    yield Taken(loader, call, trains=False)
+        for call in program.method_calls(*trainer.asked) if trainer.asked else ():
+            owner = alternatives(program.value(call.func.value)) if isinstance(call.func, ast.Attribute) else ()
+            if any(isinstance(one, Made) and _is_made_by(program, one, trainer) for one in owner):
+                for arg in (*call.args, *(keyword.value for keyword in call.keywords)):
+                    for loader in _loaders(program.value(arg)):
+                        yield Taken(loader, call, trains=False)
 
 
 def _returned(program: Program, hook: Scope) -> Iterator[Loader]:
@@ -195,16 +183,22 @@ def _returned(program: Program, hook: Scope) -> Iterator[Loader]:
 
 
 def is_run_by_trainer(program: Program, step: Scope) -> bool:
-    """Whether Lightning or the Trainer of transformers calls a method for every batch."""
-    if step.name not in STEP_HOOKS or step.parent is None or step.parent.kind != "class":
+    """Whether a trainer calls a method for every batch."""
+    cls = step.parent
+    if cls is None or cls.kind != "class" or step.name not in _of_each_batch(program):
         return False
-    bases = classes.external_bases(program, Class(step.parent))
-    return any(base.startswith(("lightning.", "transformers.")) for base in bases)
+    bases = classes.external_bases(program, Class(cls))
+    return any(program.models.has(f"{base}.{step.name}", "EachBatch") for base in bases)
 
 
 def runs_for_each_batch(program: Program, function: FunctionDefinition) -> bool:
-    """Whether Lightning or the Trainer of transformers calls a method for every batch."""
+    """The same of a definition."""
     return is_run_by_trainer(program, program.scope_of(function))
+
+
+def _of_each_batch(program: Program) -> frozenset[str]:
+    names = program.models.names("EachBatch")
+    return program.once("hooks of each batch", lambda: frozenset(name.rpartition(".")[2] for name in names))
 
 
 # --- loaders that hooks return -------------------------------------------------------------
@@ -212,9 +206,9 @@ def runs_for_each_batch(program: Program, function: FunctionDefinition) -> bool:
 
 @feature("hooks of Lightning", NOTHING_MORE)
 def _from_hooks(program: Program) -> Iterator[Fit]:
-    for trainer in TRAINERS:
-        for hook in _hooks(program, trainer, trainer.hooks):
-            evaluates = hook.name.startswith(("val", "eval"))
+    for trainer in known(program):
+        for hook, name in _hooks(program, trainer, trainer.hooks):
+            evaluates = name in trainer.evaluating
             if hook.node is None or (evaluates and any(program.mentions(hook.node, one) for one in trainer.rhythm)):
                 continue
             returned = [one for statement in hook.returns for one in alternatives(program.value(statement.value))]
@@ -224,21 +218,21 @@ def _from_hooks(program: Program) -> Iterator[Fit]:
                     yield Fit(loader, hook.node, trainer, trains=not evaluates)
 
 
-def _hooks(program: Program, trainer: Trainer, names: tuple[str, ...]) -> Iterator[Scope]:
-    """The methods that a trainer asks for loaders, also those that are assigned to such a hook:
-    ``self.train_dataloader = self._train_dataloader``."""
-    found: dict[Scope, None] = {}
-    for file in program.files if trainer.hooks else ():
+def _hooks(program: Program, trainer: Trainer, names: tuple[str, ...]) -> Iterator[tuple[Scope, str]]:
+    """The methods that a trainer asks for loaders, each by the name that it does so by: also those that are assigned to
+    such a hook, ``self.train_dataloader = self._train_dataloader``."""
+    found: dict[Scope, str] = {}
+    for file in program.files if names else ():
         for scope in file.scopes:
             named = [child for child in scope.children if child.name in names]
             if named and _owns(program, trainer, scope):
-                found.update(dict.fromkeys(named))
-    for store in program.attribute_stores(*names) if trainer.hooks else ():
+                found.update((child, child.name) for child in named)
+    for store in program.attribute_stores(*names) if names else ():
         for one in alternatives(program.value(store.value)):
             function = one.function if isinstance(one, Bound) else one
             if isinstance(function, Function) and _owns(program, trainer, function.scope.parent):
-                found[function.scope] = None
-    yield from (scope for scope in found if isinstance(scope.node, FunctionDefinition))
+                found[function.scope] = getattr(store.target, "attr", "")
+    yield from ((scope, name) for scope, name in found.items() if isinstance(scope.node, FunctionDefinition))
 
 
 def _owns(program: Program, trainer: Trainer, scope: Scope | None) -> bool:
@@ -252,14 +246,14 @@ def _owns(program: Program, trainer: Trainer, scope: Scope | None) -> bool:
 
 @feature("trainers", NOTHING_MORE)
 def _from_calls(program: Program) -> Iterator[Fit]:
-    for trainer in TRAINERS:
+    for trainer in known(program):
         for call, made in _beginnings(program, trainer):
             if not program.site(call).scope.file.linted or not all(
                 _repeats(program, trainer, call, one) for one in made
             ):
                 continue
             uncounted = any(_is_asked_for(program, call, one, name) for one in made for name in trainer.uncounted)
-            learns = trainer.learns or all(_learns(program, one) for one in made)
+            learns = not trainer.steps or all(_learns(program, one, trainer.steps) for one in made)
             for loader in _passed(program, trainer, call, trainer.trained):
                 yield Fit(loader, call, trainer, learns, uncounted)
             if not any(_is_asked_for(program, call, one, name) for one in made for name in trainer.rhythm):
@@ -310,11 +304,11 @@ def _repeats(program: Program, trainer: Trainer, call: ast.Call, made: Made) -> 
     return True
 
 
-def _learns(program: Program, made: Made) -> bool:
+def _learns(program: Program, made: Made, steps: str) -> bool:
     """Whether the function that an engine is made with, which takes a batch, has a backward pass."""
     if "trainer" in made.name:
         return True
-    given = loaders.passed(program, made.call, "process_function", "process_function").value
+    given = loaders.passed(program, made.call, steps, steps).value
     entered = (one.scope for one in alternatives(given) if isinstance(one, Function))
     return any(called(call) == "backward" for one in call_graph.reachable(program, *entered) for call in one.calls)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import logging
+import math
 import os
 import pickle
 import select
@@ -17,7 +18,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host import process_tree, segments
+from pytest_dataloader.probe.host import process_tree, segments, waits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,8 @@ _PR_SET_PDEATHSIG = 1
 _LENGTH = struct.Struct("<Q")
 _RAISED = 1 << 63
 """Marks the length of a message that is not one of ``run``, but what it raised."""
+_LOOK_SECONDS = 0.5
+"""Between two looks at a child that has not answered yet: each takes 50 us."""
 _END_SECONDS = 1.0
 """A child that has closed its pipe is about to end."""
 
@@ -103,6 +106,27 @@ class Child:
             return None
         return message
 
+    def hear_unless_deadlocked(self, seconds: float) -> bytes | None:
+        """The other side's next message, as ``hear`` gives it; None at once where the child can never send one.
+
+        A lock that a thread of the parent held at the fork stays locked in the child.
+        """
+        deadline, deadlocked_since = time.monotonic() + seconds, math.inf
+        while (now := time.monotonic()) < deadline:
+            if self._answers(min(_LOOK_SECONDS, deadline - now)):
+                return self.hear(deadline - time.monotonic())
+            deadlocked = waits.process_activity(self.pid).deadlocked
+            deadlocked_since = min(deadlocked_since, now) if deadlocked else math.inf
+            if now - deadlocked_since >= waits.DEADLOCK_SECONDS:
+                break
+        return None
+
+    def _answers(self, seconds: float) -> bool:
+        """Whether something can be read, or the other side is gone, within a time."""
+        poll = select.poll()
+        poll.register(self._in, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
     def end(self) -> str:
         """How the child has ended by itself, in words; empty where it is still there."""
         if self._raised:
@@ -123,9 +147,7 @@ class Child:
         data = b""
         while len(data) < size:
             left = deadline - time.monotonic()
-            poll = select.poll()
-            poll.register(self._in, select.POLLIN)
-            if left <= 0 or not poll.poll(left * 1000):
+            if left <= 0 or not self._answers(left):
                 return None
             more = os.read(self._in, size - len(data))
             if not more:
@@ -166,7 +188,9 @@ class Child:
 
 
 def ask(function: Callable[[], Any], seconds: float) -> Any:
-    """Call ``function`` in a forked child and return what it returned (pickled); None if it failed or took longer."""
+    """Call ``function`` in a forked child and return what it returned (pickled); None if it failed, took longer, or
+    waits for a lock that nobody can release.
+    """
 
     if not hasattr(os, "fork"):
         return None
@@ -175,7 +199,7 @@ def ask(function: Callable[[], Any], seconds: float) -> Any:
         child.tell(pickle.dumps(function()))
 
     with Child.fork(run) as child:
-        answer = child.hear(seconds)
+        answer = child.hear_unless_deadlocked(seconds)
     return None if answer is None else pickle.loads(answer)
 
 

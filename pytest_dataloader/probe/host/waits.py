@@ -40,6 +40,9 @@ _FUTEX_COMMAND, _FUTEX_PRIVATE, _FUTEX_REALTIME = 0x7F, 0x80, 0x100
 _FUTEX_WAIT, _FUTEX_WAIT_BITSET = 0, 9
 _TIMER_ABSTIME = 1
 _TIMESPEC = struct.Struct("qq")
+DEADLOCK_SECONDS = 3.0
+"""A process that has been deadlocked for so long will not go on. Healthy workers, looked at 20 times a second, were
+never seen so even once (benchmarks/worker_timeouts.py)."""
 _NEARLY_ALL = 50
 """Signals blocked by a thread that blocks all it can: 62 of 64."""
 

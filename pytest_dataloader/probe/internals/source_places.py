@@ -65,6 +65,19 @@ def assignments(place: SourceLines, variable: str) -> Iterator[int]:
             yield node.lineno
 
 
+def assigned_name(file: str, line: int) -> str:
+    """The name that the innermost statement on a line gives a value: a variable, an attribute; empty for any other."""
+    statements = [node for node in _nodes(SourceLines(file)) if isinstance(node, ast.stmt) and _covers(node, line)]
+    match max(statements, key=lambda one: one.lineno, default=None):
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]) | ast.AnnAssign(target=target):
+            return ast.unparse(target)
+    return ""
+
+
+def _covers(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
 def _nodes(place: SourceLines) -> Iterator[ast.expr | ast.stmt]:
     """The expressions and statements that begin there."""
     path = Path(place.file)

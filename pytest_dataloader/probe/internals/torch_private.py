@@ -12,9 +12,11 @@ import gc
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+import weakref
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_dataloader.probe.host import child_process
+from pytest_dataloader.probe.host.clocks import wall_ns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -101,6 +103,16 @@ def forget_iterations(copy: Any) -> None:
     for name, value in _FORGOTTEN.items():
         if name in vars(copy):
             vars(copy)[name] = value
+
+
+def without_iterations(loader: Any) -> Any:
+    """A shallow copy of a loader that holds none of its iterators."""
+    copy = object.__new__(type(loader))
+    vars(copy).update(vars(loader))
+    forget_iterations(copy)
+    for name in kept_iterators(copy):
+        vars(copy)[name] = None
+    return copy
 
 
 def watch_iterators(copy: Any, made: Callable[[Any], None], prepare: Callable[[Any], None] | None = None) -> None:
@@ -221,13 +233,141 @@ def on_iterator_construction(born: Callable[[Any, Any], None]) -> Callable[[], N
     return end
 
 
+DATALOADER = "torch.utils.data.dataloader"
+"""The module that has the loader and its iterators."""
+
+
+class LoaderListener(Protocol):
+    """What is told of the loaders of this process."""
+
+    def made(self, loader: Any) -> None: ...
+    def iterated(self, loader: Any, iterator: Any, took_ns: int) -> None: ...
+
+
+_listeners: list[LoaderListener] = []
+_replaced: list[tuple[Any, str, Any]] = []
+"""Methods of torch's classes that tell the listeners, and what was there before; none without listeners."""
+
+
+def watch_loaders(listener: LoaderListener) -> Callable[[], None]:
+    """Tell a listener of every DataLoader that is constructed from now on, and of every one that an iterator is made
+    for, with the iterator and the nanoseconds that making it took. Returns what ends that.
+
+    Loaders that this package iterates, copies of the user's, are left out.
+    """
+    from torch.utils.data import dataloader
+
+    if not _listeners:
+        initialise = dataloader.DataLoader.__init__
+
+        @functools.wraps(initialise)
+        def initialise_and_tell(loader: Any, *arguments: Any, **settings: Any) -> None:
+            initialise(loader, *arguments, **settings)
+            for kind in type(loader).__mro__:  # torchdata's has its own way to make iterators
+                _tell_of_iterators(kind)
+            for each in _listeners:
+                each.made(loader)
+
+        _replace(dataloader.DataLoader, "__init__", initialise_and_tell)
+        _tell_of_iterators(dataloader.DataLoader)
+    _listeners.append(listener)
+
+    def end() -> None:
+        _listeners[:] = [each for each in _listeners if each is not listener]
+        while _replaced and not _listeners:
+            setattr(*_replaced.pop())
+
+    return end
+
+
+def _replace(kind: Any, name: str, wrapped: Any) -> None:
+    _replaced.append((kind, name, vars(kind)[name]))
+    setattr(kind, name, wrapped)
+
+
+def _tell_of_iterators(kind: Any) -> None:
+    original = vars(kind).get("_get_iterator")
+    if original is None or any(each[:2] == (kind, "_get_iterator") for each in _replaced):
+        return
+
+    @functools.wraps(original)
+    def get_iterator(loader: Any) -> Any:
+        began = wall_ns()
+        iterator = original(loader)
+        took = wall_ns() - began
+        # A subclass may call its parent's, which has told of it.
+        if "_get_iterator" not in vars(loader) and is_iterator(iterator) and _TOLD not in vars(iterator):
+            setattr(iterator, _TOLD, True)
+            for each in _listeners:
+                each.iterated(loader, iterator, took)
+        return iterator
+
+    _replace(kind, "_get_iterator", get_iterator)
+
+
+_TOLD = "_told_to_pytest_dataloader"
+
+
+class IterationListener(Protocol):
+    """What is told of the way of an iterator."""
+
+    def begin(self, iterator: weakref.ref[Any], took_ns: int) -> None: ...
+    def ask(self) -> None: ...
+    def get(self, batch: Any) -> None: ...
+    def end(self) -> None: ...
+    def fail(self, error: BaseException) -> None: ...
+
+
+def watch_iteration(iterator: Any, took_ns: int, listener: IterationListener) -> None:
+    """Tell a listener whenever a batch of an iterator is asked for, has come, or does not come, and of its epochs.
+
+    Making the iterator took so many nanoseconds. Its epochs are the first, and those for which persistent workers go
+    on. Attributes of the instance stand before the methods of its class, and refer to it weakly.
+    """
+    watched = weakref.ref(iterator)
+    inner: dict[str, Any] = {name: vars(iterator).get(name) for name in ("_next_data", "_reset")}  # another listener's
+
+    def call(name: str, *arguments: Any, **options: Any) -> Any:
+        if inner[name] is not None:
+            return inner[name](*arguments, **options)
+        return getattr(type(watched()), name)(watched(), *arguments, **options)
+
+    def next_data() -> Any:
+        listener.ask()
+        try:
+            batch = call("_next_data")
+        except StopIteration:
+            listener.end()
+            raise
+        except BaseException as error:
+            listener.fail(error)
+            raise
+        listener.get(batch)
+        return batch
+
+    def reset(*arguments: Any, **options: Any) -> Any:
+        began = wall_ns()
+        result = call("_reset", *arguments, **options)
+        listener.begin(watched, wall_ns() - began)
+        return result
+
+    iterator._next_data = next_data
+    iterator._reset = reset
+    listener.begin(watched, took_ns)
+
+
 def live_iterators() -> list[Any]:
     """Iterators of this process whose workers are alive; found by asking the collector, 20 to 100 ms."""
     from torch.utils.data.dataloader import _BaseDataLoaderIter
 
     # By type: isinstance asks for __class__, which objects of torch's answer with warnings.
     found = [thing for thing in gc.get_objects() if issubclass(type(thing), _BaseDataLoaderIter)]
-    return [iterator for iterator in found if any(worker.is_alive() for worker in worker_processes(iterator))]
+    return [iterator for iterator in found if any(map(_is_alive_here, worker_processes(iterator)))]
+
+
+def _is_alive_here(worker: BaseProcess) -> bool:
+    """Whether a worker is alive that this process has started; of those that a fork inherits, it cannot ask."""
+    return vars(worker).get("_parent_pid") == os.getpid() and worker.is_alive()
 
 
 def leave_inherited_iterators() -> None:

@@ -12,6 +12,10 @@ from pytest_dataloader.probe.loader.positions import indices_in, length_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+RANK_NAMES = ("rank", "global_rank", "process_index", "node_rank")
+WORLD_NAMES = ("world_size", "num_replicas", "num_processes", "world")
+"""Names of arguments and attributes by which callables and samplers are told their rank and the number of ranks."""
+
 
 def inner_sampler(loader: Any) -> Any:
     """What yields single indices: the sampler behind the batches, however many samplers wrap it."""
@@ -32,6 +36,12 @@ def shuffles(loader: Any) -> bool:
     if isinstance(sampler, RandomSampler | SubsetRandomSampler | WeightedRandomSampler):
         return True
     return getattr(sampler, "shuffle", False) is True or type(sampler).__name__ == "RandomSampler"
+
+
+def is_distributed(loader: Any) -> bool:
+    """Whether a loader's sampler gives one rank's share."""
+    sampler = inner_sampler(loader)
+    return any(hasattr(sampler, name) for name in WORLD_NAMES) and any(hasattr(sampler, name) for name in RANK_NAMES)
 
 
 def first_indices(loader: Any, most: int) -> list[Any]:
@@ -131,6 +141,15 @@ def dropped_last(loader: Any) -> int:
         return 0
     size = getattr(batches, "batch_size", None)
     return length_of(inner_sampler(loader)) % size if isinstance(size, int) and size > 0 else 0
+
+
+def last_batch(loader: Any, given: int) -> int:
+    """Samples of an epoch's last batch, where torch cuts ``given`` indices into batches; 0 elsewhere."""
+    batches = getattr(loader, "batch_sampler", None)
+    size = getattr(batches, "batch_size", None)
+    if batches is None or not cuts_batches(batches) or not isinstance(size, int) or size < 1:
+        return 0
+    return size if getattr(batches, "drop_last", False) else given % size or size
 
 
 def drops_all(loader: Any) -> bool:

@@ -96,6 +96,11 @@ class Draws:
             for one, other in itertools.combinations(group, 2)
         )
 
+    @property
+    def reseeded_globals(self) -> tuple[str, ...]:
+        """Global generators that calls leave where the sample alone says, or all samples alike."""
+        return tuple(name for name in self.drawn if name in GLOBALS and self.reseeded(name))
+
     def constant_streams(self, name: str) -> dict[EpochWorker, str]:
         """Where different calls drew from one and the same stream, though each began displaced."""
         found: dict[EpochWorker, str] = {}

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pytest_dataloader.probe.samples.continuation import Resumption
     from pytest_dataloader.probe.samples.draws import DrawFault
+    from pytest_dataloader.probe.samples.fields import Field
     from pytest_dataloader.probe.samples.overlap import Overlap
     from pytest_dataloader.probe.samples.partition import World
     from pytest_dataloader.probe.samples.resumption import Overhead
     from pytest_dataloader.probe.samples.sequence import OrderFault
+    from pytest_dataloader.probe.samples.worker_counts import WorkerCount
 
 How = Literal["arguments", "environment", "sampler"]
 """Who is told the rank: the user's callable by its arguments; RANK and WORLD_SIZE, with a process group that is only
@@ -27,6 +29,8 @@ class Order:
     held against those of one process. ``passes``: how often an epoch goes through all that the sampler gives.
     ``unseen_batches``: by how many an epoch that ends of itself is shorter than the loader's len(). ``batches`` came in
     the first epoch, and ``batches_told`` are what len() of the loader says, 0 where it has none.
+    ``fields`` of its batches; ``last_batch`` has so many samples, 0 where it was not seen. ``fewer_workers``: what a
+    stream gives with each smaller number of workers.
     """
 
     faults: tuple[OrderFault, ...]
@@ -48,6 +52,13 @@ class Order:
     unseen_batches: int = 0
     batches: int = 0
     batches_told: int = 0
+    recurring: float = 0.0
+    """Of a stream, the share of the samples of a batch that came in one batch in the epoch before; 0 for few."""
+    fields: tuple[Field, ...] = ()
+    last_batch: int = 0
+    batch_size: int = 1
+    shuffles: bool = False
+    fewer_workers: tuple[WorkerCount, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +83,16 @@ class Randomness:
     partly: tuple[str, ...]
     seconds: float
     changed_by_reading: str = ""
+    seeds_process: tuple[str, ...] = ()
+    """Global generators that reading seeds in the process that trains: without workers."""
     """What of the dataset reading changes, where that alone makes samples change: the check of order tells it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shards:
     """What ranks would read in worlds of several sizes. ``how`` they were told their rank; in a job also what its
-    ranks do read, and ``unsimulated`` why no others were looked at.
+    ranks do read, and ``unsimulated`` why no others were looked at. ``replaces``: an epoch of one rank alone holds
+    samples several times, as sampling with replacement does, and what ranks have in common may come by chance.
 
     ``same_seeds_needed``: the shares are right only where all ranks have the same random state.
     """
@@ -95,6 +109,7 @@ class Shards:
     seconds: float = 0.0
     real: Overlap | None = None
     unsimulated: str = ""
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,6 +203,11 @@ def displace(generator: Any, key: str) -> None:
         generator.bit_generator.state = type(generator.bit_generator)(seed).state
 
 
+def global_digests() -> tuple[str, ...]:
+    """A digest of where each of the global generators stands."""
+    return tuple(generator_state(each).state for _, each in _global_generators())
+
+
 def global_states() -> bytes:
     """Where the global generators stand, for ``restore_global`` in this process or another."""
     import torch

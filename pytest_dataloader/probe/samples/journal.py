@@ -8,22 +8,23 @@ import mmap
 import operator
 import os
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.generators import GeneratorState
+from pytest_dataloader.probe.samples.schema import FieldSeen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-EntryKind = Literal["start", "sample", "whole", "overwritten", "left out", "collate", "stop", "end"]
+EntryKind = Literal["start", "sample", "whole", "overwritten", "left out", "collate", "fields", "stop", "end"]
 """A worker began (its states before and after ``worker_init_fn``); samples were made; they were made as a whole, in
 which the sample of an index cannot be told from others; some were changed by the reading of others of their batch; the
-collate function was given some that its batch does not hold; samples were collated; StopIteration came out of code that
-should make a sample; an iterable dataset ended."""
+collate function was given some that its batch does not hold; samples were collated; the fields of the batch that came
+of it; StopIteration came out of code that should make a sample; an iterable dataset ended."""
 
 _EPOCH = "epoch"
 _WIDTH = 8
@@ -43,6 +44,7 @@ class JournalEntry:
     digests: tuple[str, ...] = ()
     before: dict[str, GeneratorState] = field(default_factory=dict)
     after: dict[str, GeneratorState] = field(default_factory=dict)
+    fields: tuple[FieldSeen, ...] = ()
 
     def moved(self, name: str) -> bool:
         """Whether the call drew from a generator, or seeded it."""
@@ -99,7 +101,7 @@ class Journal:
             self._owner = os.getpid()
         fields = [
             entry.kind, entry.epoch, entry.worker, entry.number, entry.indices,
-            entry.digests, entry.before, entry.after,
+            entry.digests, entry.before, entry.after, list(map(astuple, entry.fields)),
         ]  # fmt: skip
         with contextlib.suppress(FileNotFoundError):
             os.write(self._file, json.dumps(fields).encode() + b"\n")
@@ -109,11 +111,12 @@ class Journal:
         entries = []
         for file in sorted(Path(self.folder).glob("*.jsonl")):
             for line in file.read_bytes().splitlines():
-                kind, epoch, worker, number, indices, digests, before, after = json.loads(line)
+                kind, epoch, worker, number, indices, digests, before, after, fields = json.loads(line)
                 entries.append(
                     JournalEntry(
                         kind, epoch, worker, number, tuple(indices), tuple(digests),
                         _generator_states(before), _generator_states(after),
+                        tuple(FieldSeen(*each) for each in fields),
                     )
                 )  # fmt: skip
         return entries

@@ -18,7 +18,7 @@ By = Literal["indices", "contents"]
 
 _TELLING = 8
 """Samples that must agree before contents count as shared."""
-_NATURAL = 0.1
+NATURAL = 0.1
 """Where more of a rank's own contents come again, samples are alike by nature, or drawn with replacement."""
 _LISTED = 16
 
@@ -105,7 +105,7 @@ def overlap(shares: Mapping[int, RankShare], world_size: int) -> Overlap:
         dropped=dropped,
         alike=_alike([share for _, share in ranked], told, by),
         whole=len(ranked) > 1 and bool(counts[0]) and all(count.keys() == counts[0].keys() for count in counts),
-        replaces=within > _NATURAL,
+        replaces=within > NATURAL,
         complete=complete,
         iterable=first.iterable,
         shuffles=any(share.shuffles for _, share in ranked),

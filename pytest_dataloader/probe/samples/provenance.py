@@ -15,7 +15,7 @@ from pytest_dataloader.probe.loader.positions import indices_in, length_of
 from pytest_dataloader.probe.loader.settings import make_shallow
 from pytest_dataloader.probe.loader.state_restoration import random_state
 from pytest_dataloader.probe.loader.timeout import Hang, time_limit
-from pytest_dataloader.probe.samples.generators import find_generators
+from pytest_dataloader.probe.samples.generators import find_generators, global_digests
 from pytest_dataloader.probe.samples.journal import Journal, JournalEntry, plain_index
 from pytest_dataloader.probe.samples.tracing import TracedCollate, TracedDataset, TracedStart, Tracer
 
@@ -28,6 +28,8 @@ _WAIT_SECONDS = 30.0
 """For one batch; forkserver workers took 12 to 25 s to import torch on a busy machine."""
 
 _MOST_INDICES = 2_000_000
+_LOOKED_STEPS = 4
+_END = object()
 
 
 @dataclass(slots=True)
@@ -37,6 +39,8 @@ class Given:
     indices: list[tuple[Any, ...]] = field(default_factory=list)
     exhausted: bool = False
     cut: bool = False
+    drew: bool = False
+    """Whether the sampler drew from a global generator, as far as its first steps tell."""
 
 
 class TracedSampler:
@@ -61,7 +65,8 @@ class TracedSampler:
         given = Given()
         self._epochs.append(given)
         samples = 0
-        for each in self._sampler if self._plan is None else self._plan:
+        iterator = iter(self._sampler if self._plan is None else self._plan)
+        while (each := self._next(iterator, given)) is not _END:
             if self._over(samples):
                 given.cut = True
                 return
@@ -70,6 +75,14 @@ class TracedSampler:
             samples += len(given.indices[-1])
             yield each
         given.exhausted = True
+
+    def _next(self, iterator: Iterator[Any], given: Given) -> Any:
+        """What the sampler gives next, and whether it drew for it: an order is mostly drawn at the first step."""
+        looked = self._plan is None and not given.drew and len(given.indices) < _LOOKED_STEPS
+        before = global_digests() if looked else ()
+        each = next(iterator, _END)
+        given.drew = given.drew or (looked and global_digests() != before)
+        return each
 
     def __len__(self) -> int:
         return len(self._sampler if self._plan is None else self._plan)
@@ -230,6 +243,7 @@ def traced(
     loader: Any,
     *,
     generators: bool = False,
+    fields: bool = False,
     displaced_from: dict[str, int] | None = None,
     plan: Callable[[Any], list[Any]] | None = None,
     workers: int | None = None,
@@ -242,7 +256,7 @@ def traced(
     roots = (("dataset", loader.dataset), ("collate_fn", loader.collate_fn)) if generators else ()
     with Journal.open() as journal, _generators_kept(roots):
         whole = torch_private.iterates_batches(loader)
-        run = TracedRun(journal, Tracer(journal, roots, displaced_from or {}, whole_batches=whole))
+        run = TracedRun(journal, Tracer(journal, roots, displaced_from or {}, fields=fields, whole_batches=whole))
 
         def prepare(copy: Any) -> None:
             run.prepare(copy, None if plan is None else plan(copy), workers)

@@ -17,7 +17,13 @@ from pytest_dataloader.probe.internals import torch_pretence, torch_private
 from pytest_dataloader.probe.loader.coordination import workers_meet
 from pytest_dataloader.probe.loader.counting import samples_in
 from pytest_dataloader.probe.loader.positions import holds_indices, indices_in, length_of
-from pytest_dataloader.probe.loader.sampling import inner_sampler, what_takes_epochs
+from pytest_dataloader.probe.loader.sampling import (
+    RANK_NAMES,
+    WORLD_NAMES,
+    inner_sampler,
+    is_distributed,
+    what_takes_epochs,
+)
 from pytest_dataloader.probe.loader.stream import underlying_loader
 from pytest_dataloader.probe.samples.digests import digest
 from pytest_dataloader.probe.samples.generators import seed_child
@@ -29,8 +35,6 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.samples.evidence import How
 
-_RANK = ("rank", "global_rank", "process_index", "node_rank")
-_WORLD = ("world_size", "num_replicas", "num_processes", "world")
 VIEW_SECONDS = 2.0
 """Budget of one rank's view; two epochs of 50,000 indices take 0.05 s."""
 _GLANCE_SECONDS = 0.5
@@ -139,9 +143,10 @@ def simulate_ranks(loader: Any, build: Callable[..., Any] | None, *, insist: boo
 
 
 def _reads_alike(told: Simulation) -> bool:
-    views = [told.view(rank, 2, seconds=_GLANCE_SECONDS, same_seeds=True) for rank in range(2)]
-    if views[0].error:
-        raise NotMeasured(f"as rank 0 of 2 it raised {views[0].error}")
+    first = told.view(0, 2, seconds=_GLANCE_SECONDS, same_seeds=True)
+    if first.error:
+        raise NotMeasured(f"as rank 0 of 2 it raised {first.error}")
+    views = [first, told.view(1, 2, seconds=_GLANCE_SECONDS, same_seeds=True)]
     if not any(view.epochs and view.epochs[0] for view in views):
         raise NothingSeen("as rank 0 of 2 it gives no sample: the epoch is empty")
     return not differ(views)
@@ -153,8 +158,10 @@ def rank_arguments(function: Callable[..., Any], rank: int, world: int) -> dict[
         names = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return None
-    taken = {name: rank for name in _RANK if name in names} | {name: world for name in _WORLD if name in names}
-    return taken if any(name in names for name in _RANK) else None
+    taken = {name: rank for name in RANK_NAMES if name in names} | {
+        name: world for name in WORLD_NAMES if name in names
+    }
+    return taken if any(name in names for name in RANK_NAMES) else None
 
 
 def with_rank(loader: Any, rank: int, world: int) -> Any:
@@ -163,7 +170,7 @@ def with_rank(loader: Any, rank: int, world: int) -> Any:
     Raises TypeError for a sampler that cannot be made anew from its own attributes.
     """
     sampler = inner_sampler(loader)
-    named = {**dict.fromkeys(_RANK, rank), **dict.fromkeys(_WORLD, world)}
+    named = {**dict.fromkeys(RANK_NAMES, rank), **dict.fromkeys(WORLD_NAMES, world)}
     settings: dict[str, Any] = {}
     for name, parameter in inspect.signature(type(sampler)).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -189,12 +196,6 @@ def _replaced(outer: Any, sampler: Any, other: Any) -> Any:
     outer = copy.copy(outer)
     outer.sampler = _replaced(outer.sampler, sampler, other)
     return outer
-
-
-def is_distributed(loader: Any) -> bool:
-    """Whether a loader's sampler gives one rank's share."""
-    sampler = inner_sampler(loader)
-    return any(hasattr(sampler, name) for name in _WORLD) and any(hasattr(sampler, name) for name in _RANK)
 
 
 def _indexed(loader: Any, seconds: float, seed: int, by_content: bool) -> View:
@@ -259,5 +260,11 @@ def _drawn_seed(loader: Any) -> int:
 
 def _environment(rank: int, world: int) -> dict[str, str]:
     """What torchrun tells a process of a single machine."""
-    told = {"RANK": rank, "WORLD_SIZE": world, "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": world, "GROUP_RANK": 0}
+    told = {
+        "RANK": rank,
+        "WORLD_SIZE": world,
+        "LOCALRANK_NAMES": rank,
+        "LOCALWORLD_NAMES_SIZE": world,
+        "GROUPRANK_NAMES": 0,
+    }
     return {name: str(value) for name, value in told.items()}

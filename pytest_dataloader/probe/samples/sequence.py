@@ -11,11 +11,13 @@ from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.samples.generators import open_files
+from pytest_dataloader.probe.samples.hash_order import find_hash_orders
 from pytest_dataloader.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pytest_dataloader.probe.samples.hash_order import HashOrder
     from pytest_dataloader.probe.samples.provenance import TracedEpoch
     from pytest_dataloader.probe.samples.reference import Reference
     from pytest_dataloader.probe.samples.side_effects import SideEffect
@@ -24,17 +26,28 @@ OrderFaultKind = Literal[
     "truncated", "lost", "duplicated", "unsharded", "starved", "not_reshuffled", "stale", "differs_with_workers",
     "uneven_sampler", "unlike", "same_order", "wrong_length", "whole", "overwritten",
     "left_out", "dropped_by_workers", "cut_by_len", "length_per_worker", "changed_in_place", "follows_readings",
+    "type_changes", "field_missing", "not_a_number", "gradients", "misaligned", "few_weights", "shuffle_undone",
+    "batches_lost", "reused", "process_changed", "shared_by_workers", "hash_order",
+    "hash_order_divided", "shuffles_itself",
 ]  # fmt: skip
-UNSURE_ORDERS = frozenset(
-    {"uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "follows_readings"}
-)
+UNSURE_ORDERS = frozenset({
+    "uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "follows_readings",
+    "type_changes", "field_missing", "not_a_number", "gradients", "misaligned", "shuffle_undone",
+    "reused", "process_changed", "shared_by_workers", "hash_order",
+})  # fmt: skip
 """Kinds that may be meant, or hide what was looked for: told as inconclusive."""
 
 _TELLING = 8
 """Samples that must agree in order before two sequences count as one; shuffled by chance: 1 in 40,320."""
+_APART = 5
+"""Times as many samples in two workers as twice in one, from which they are not alike by nature. Of samples that are
+drawn with replacement two workers share as many as come twice in one of them, both taken together."""
 _ARRANGED = 0.75
 """Share of its steps at which an order that somebody arranged goes up; a shuffled one goes up at half of them, and of 8
 samples at this share in 1 of 160 orders."""
+_MATES = 8
+"""Batches of samples that must have come in both epochs."""
+_BY_CHANCE = 2.0
 _FEW = 0.05
 """A sampler of the user's that leaves out or repeats more than this share means to."""
 
@@ -74,8 +87,13 @@ class LoaderFacts:
     """What the loader's own len() says; 0 where it has none."""
     batched: bool = True
     """Whether the sampler that it asks gives batches."""
+    hash_orders: tuple[HashOrder, ...] = ()
+    divided: bool = False
+    """Whether several ranks, of this job or by their sampler, divide what it reads."""
     sampler_length: int = 0
     """What len() of that sampler says; 0 without one."""
+    weights: int = 0
+    """How many samples the sampler has a weight for; 0 for one without weights."""
 
     @property
     def slack(self) -> int:
@@ -106,7 +124,10 @@ def loader_facts(
         ranks=ranks,
         batches=length_of(loader),
         batched=torch_private.reads_batches(loader),
+        hash_orders=find_hash_orders([("dataset", loader.dataset), ("collate_fn", loader.collate_fn)]),
+        divided=ranks > 1 or sampling.is_distributed(loader),
         sampler_length=length_of(loader.batch_sampler if torch_private.reads_batches(loader) else loader.sampler),
+        weights=length_of(getattr(sampling.inner_sampler(loader), "weights", None)),
     )
 
 
@@ -120,6 +141,7 @@ def indexed_faults(
 ) -> Iterator[OrderFault]:
     """Faults of a loader whose dataset is indexed; ``effect`` is what reading changes in it."""
     yield from _of_batches(epochs[0], about)
+    yield from _of_hash_order(about)
     if effect is not None and effect.is_of_samples:
         yield _changed_by_reading(effect)
     yield from _not_delivered(epochs, about)
@@ -134,11 +156,18 @@ def indexed_faults(
     if length >= _TELLING and orders[0][:length] == orders[1][:length]:
         if about.shuffles:
             yield OrderFault("not_reshuffled", about.sampler, "gives the same order in both epochs", length)
-        elif not about.written_down and not _is_arranged(orders[0][:length]):
+        elif about.written_down:
+            pass
+        elif _is_arranged(orders[0][:length]):
+            if all(epoch.given.drew for epoch in epochs) and len(set(orders[0][:length])) >= _TELLING:
+                detail = "draws random numbers, and gives the stored order in both epochs all the same"
+                yield OrderFault("shuffle_undone", about.sampler, detail, length)
+        else:
             detail = "gives the same order in both epochs: right for an evaluation, wrong in training"
             yield OrderFault("same_order", about.sampler, detail, length)
     if alone is not None and not whole:
         yield from _unlike_alone(epochs, about, alone)
+        yield from _shuffled_in_workers(epochs, about, alone)
 
 
 def _changed_by_reading(effect: SideEffect) -> OrderFault:
@@ -148,6 +177,18 @@ def _changed_by_reading(effect: SideEffect) -> OrderFault:
         return OrderFault("changed_in_place", effect.attribute, detail, effect.changed)
     detail = f"is changed by reading, and samples follow from it: {others}, and the same once it is put back"
     return OrderFault("follows_readings", effect.attribute, detail, effect.changed)
+
+
+def _of_hash_order(about: LoaderFacts) -> Iterator[OrderFault]:
+    """Data in the order of a set, where another process has another one."""
+    for each in about.hash_orders:
+        order = f"{each.count:,} texts in the order of a set, which is another one in every process"
+        if each.labels:
+            yield OrderFault("hash_order_divided", each.path, f"numbers {order}: labels change with it", each.count)
+        elif about.divided:
+            yield OrderFault("hash_order_divided", each.path, f"has {order}: ranks divide other lists", each.count)
+        else:
+            yield OrderFault("hash_order", each.path, f"has {order}: an index is not the same sample", each.count)
 
 
 def _is_arranged(order: Sequence[Any]) -> bool:
@@ -226,6 +267,13 @@ def _of_sampler(about: LoaderFacts) -> Iterator[OrderFault]:
     if not about.given_all or not about.size:
         return
     given = Counter(about.given)
+    if 0 < about.weights < about.size and all(isinstance(index, int) and index < about.weights for index in given):
+        detail = (
+            f"has {counted(about.weights, 'weight')} for {counted(about.size, 'sample')}: the first {about.weights:,} "
+            "are drawn and no other"
+        )
+        yield OrderFault("few_weights", about.sampler, detail, about.size - about.weights)
+        return
     if about.expected is not None:
         yield from _unexpected(given, Counter(about.expected), about)
         return
@@ -283,6 +331,24 @@ def _unlike_alone(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Refe
         yield OrderFault("unlike", about.dataset, detail, unlike)
 
 
+def _shuffled_in_workers(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Reference) -> Iterator[OrderFault]:
+    """A dataset that gives its samples at other indices when read again, and shuffles in each worker for itself."""
+    known = set(alone.first)
+    once = len(known) == len(alone.first) == about.size >= _TELLING
+    if not once or alone.steady or not about.workers or not known.issuperset(alone.again):
+        return
+    for epoch in epochs:
+        made = Counter(content for entry in epoch.samples for content in entry.digests)
+        if epoch.given.exhausted and made.total() == about.size and known.issuperset(made) and len(made) < about.size:
+            lost = about.size - len(made)
+            detail = (
+                f"shuffles its samples itself, in each of {about.workers} workers another way: "
+                f"{lost:,} of {about.size:,} come in no batch of an epoch, and others again"
+            )
+            yield OrderFault("shuffles_itself", about.dataset, detail, lost)
+            return
+
+
 def _contents(epoch: TracedEpoch) -> dict[Any, set[str]]:
     found: dict[Any, set[str]] = {}
     for entry in epoch.samples:
@@ -297,6 +363,33 @@ def _stale(about: LoaderFacts) -> OrderFault:
     return OrderFault("stale", f"{about.dataset}.set_epoch", f"changes nothing in the workers: {kept}")
 
 
+def recurring_share(epochs: Sequence[TracedEpoch], batch_size: int) -> float:
+    """Of the samples that come with one in a batch of a stream, the share that had come with it in the epoch before.
+
+    0 where that is as chance has it, within twenty times, where the order is the same, or too few came in both.
+    """
+    batches: list[dict[str, frozenset[str]]] = []
+    orders: list[list[str]] = []
+    for epoch in epochs[:2]:
+        made = by_worker(epoch)
+        orders.append(list(itertools.chain.from_iterable(made[worker] for worker in sorted(made))))
+        groups = [
+            frozenset(contents[start : start + batch_size])
+            for contents in made.values()
+            for start in range(0, len(contents), batch_size)
+        ]
+        batches.append({content: group for group in groups for content in group})
+    first, second = batches
+    common = first.keys() & second.keys()
+    length = min(map(len, orders))
+    if batch_size < 2 or len(common) < _MATES * batch_size or orders[0][:length] == orders[1][:length]:
+        return 0.0
+    pairs = sum(len(first[content]) - 1 for content in common)
+    again = sum(len(first[content] & second[content]) - 1 for content in common)
+    share = again / max(1, pairs)
+    return share if share >= _BY_CHANCE * batch_size / len(common) else 0.0
+
+
 def by_worker(epoch: TracedEpoch) -> dict[int, list[str]]:
     """The contents that each worker made, in order; workers that made none have an empty list."""
     found: dict[int, list[str]] = {entry.worker: [] for entry in epoch.entries}
@@ -308,6 +401,7 @@ def by_worker(epoch: TracedEpoch) -> dict[int, list[str]]:
 def iterable_faults(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Reference | None) -> Iterator[OrderFault]:
     """Faults of a loader whose dataset is iterated."""
     yield from _of_batches(epochs[0], about)
+    yield from _of_hash_order(about)
     made = by_worker(epochs[0])
     total = sum(map(len, made.values()))
     passes = passes_in(epochs[0], about)
@@ -331,6 +425,9 @@ def iterable_faults(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Re
         yield OrderFault("unlike", about.dataset, detail, total)
     elif whole:
         yield from _wrong_length(total // passes, about)
+    elif shared := _shared(made):
+        detail = f"{counted(shared, 'sample')} came from two workers, of {total:,} that were read of an epoch"
+        yield OrderFault("shared_by_workers", about.dataset, detail, shared)
     if whole and passes == 1:
         yield from _dropped_by_workers(epochs[0], about, total)
     idle = [worker for worker, contents in made.items() if not contents and worker in ended]
@@ -342,6 +439,17 @@ def iterable_faults(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Re
         pairs = [(contents, later[worker]) for worker, contents in made.items() if contents and later.get(worker)]
         if pairs and all(_same_beginning(one, other) for one, other in pairs):
             yield _stale(about)
+
+
+def _shared(made: dict[int, list[str]]) -> int:
+    """Samples that two workers gave; 0 where so many come again in one worker too, or where they are few.
+
+    No proof in a part of an epoch: workers that draw shards with replacement may have drawn the same one.
+    """
+    counts = [Counter(contents) for contents in made.values()]
+    within = sum(count.total() - len(count) for count in counts)
+    shared = sum((one & other).total() for one, other in itertools.combinations(counts, 2))
+    return shared if shared >= max(_TELLING, _APART * within) else 0
 
 
 def dropped_of_stream(epoch: TracedEpoch, about: LoaderFacts) -> int:

@@ -20,6 +20,7 @@ from pytest_dataloader.probe.loader.positions import indices_in, length_of
 from pytest_dataloader.probe.samples import generators
 from pytest_dataloader.probe.samples.digests import digest, leaves
 from pytest_dataloader.probe.samples.journal import EntryKind, Journal, JournalEntry, plain_index
+from pytest_dataloader.probe.samples.schema import fields_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 _MOST_READ = 4096
 """Samples of one batch that are looked at again: a loader may never collate what it reads."""
+
+
+_ALIGNED_BATCHES = 8
+"""Batches of a worker's epoch whose rows are held against their samples."""
 
 
 class Read(NamedTuple):
@@ -51,6 +56,8 @@ class Tracer:
     roots: tuple[tuple[str, Any], ...] = ()
     displaced_from: dict[str, int] = field(default_factory=dict)
     digests: bool = True
+    fields: bool = False
+    """Whether the fields of each batch are looked at."""
     whole_batches: bool = False
     """Whether the dataset is iterated for whole batches: the samples in them are told, each by its own digest."""
     worker: int = -1
@@ -114,6 +121,11 @@ class Tracer:
         batch = self.call("collate", (), function, samples, many=False)
         with contextlib.suppress(Exception):  # a batch of the user's may have a shape and no rows
             self._tell("left out", _left_out(given, read, batch))
+        if self.fields:
+            with contextlib.suppress(Exception):  # types of the user's that look like a tensor and are none
+                aligned = self._numbers["collate"] <= _ALIGNED_BATCHES
+                seen = fields_in(given, batch, aligned=aligned)
+                self.journal.write(JournalEntry("fields", self._epoch, self.worker, 0, fields=seen))
         return batch
 
     def _tell(self, kind: EntryKind, digests: tuple[str, ...]) -> None:

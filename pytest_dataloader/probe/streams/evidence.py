@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.memory.kept_batches import NO_KEPT_BATCHES, KeptBatches
+
+if TYPE_CHECKING:
+    from pytest_dataloader.probe.samples.sequence import OrderFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,7 @@ class Contents(Batches):
     common: int
     complete: tuple[bool, bool]
     same_order: bool
+    faults: tuple[OrderFault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +70,13 @@ class Growth(Batches):
 
 @dataclass(frozen=True, slots=True)
 class Processes(Batches):
-    """Child processes of a stream: how many came, and the names of those that outlive its epochs."""
+    """Child processes of a stream: how many came, and the names of those that outlive its epochs.
+
+    ``left_by_epochs`` tells of threads and processes that each epoch adds.
+    """
 
     children: int
     outliving: tuple[str, ...]
     seconds_to_first_batch: float
     whole: bool
+    left_by_epochs: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import gc
 import os
+import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -14,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import descriptors, process_tree, segments
+from pytest_dataloader.probe.host.process_state import changes_since, process_state
 from pytest_dataloader.probe.loader.counting import samples_in
+from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.stream import drawn
 from pytest_dataloader.probe.memory.growth import with_kind
 from pytest_dataloader.probe.memory.smaps import read_rollup, why_no_smaps
@@ -26,7 +29,7 @@ from pytest_dataloader.probe.streams.keepers import kept_batches
 from pytest_dataloader.quantities import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pytest_dataloader.probe.loader.stream import DrawnStream, Stream
     from pytest_dataloader.probe.memory.evidence import Memory
@@ -35,32 +38,83 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.samples.evidence import Order
 
 _MOST_SAMPLES = 100_000
+_WATCHED = 8
+"""Batches that are looked at again once the next has come."""
 _EPOCHS_HELD = (1, 2, 4)
 """A leak leaves twice as much open after twice the epochs."""
 _SHORT_EPOCH = 16
 """Batches of an epoch that is to show what stays open."""
 _LOOKS = 6
 _LONG = 3600.0
+_EPOCHS_LEFT = 6
+"""Each must leave more than those before it: a pool of threads grows with its first tasks, and stops."""
+_SETTLING_SECONDS = 1.0
+"""For threads and processes that end soon after their epoch; those that are still there after the last have longer."""
 _GRACE_SECONDS = 3.0
 """For processes that end by themselves once an epoch has ended."""
 
 
 def order_around(stream: Stream, inner: Order, seconds: float) -> Order:
-    """The order of the DataLoader inside, and whether what is around it leaves out what len() does not count."""
-    if stream.once or inner.partly or not inner.batches_told < inner.batches:
-        return inner
+    """The order of the DataLoader inside, and what is around it does to its batches and to this process."""
+    return inner if stream.once else replace(inner, faults=(*inner.faults, *_around(stream, inner, seconds)))
+
+
+def _around(stream: Stream, inner: Order, seconds: float) -> Iterator[OrderFault]:
+    """One epoch of the whole: what is missing at its end, batches that change when the next comes, changed modes."""
+    seen = BatchWatch()
     with drawn(stream) as source:
-        came = 0
-        for came, _ in enumerate(source.epoch(seconds), 1):
-            if came > inner.batches_told:
+        for batch in source.epoch(seconds):
+            seen.look(batch)
+            if 0 < inner.batches_told < inner.batches and seen.batches > inner.batches_told:
                 break
-        if not source.ended or came != inner.batches_told:
-            return inner
-    detail = (
-        f"its epoch ends after the {counted(came, 'batch')} that len() of the DataLoader inside says, and "
-        f"{inner.batches:,} come of that one: the last {inner.batches - came:,} are never seen"
-    )
-    return replace(inner, faults=(*inner.faults, OrderFault("cut_by_len", stream.name, detail, inner.batches - came)))
+        ended = source.ended
+    yield from seen.faults(stream.name)
+    if not ended or inner.partly:
+        return
+    if inner.batches > seen.batches == inner.batches_told:
+        detail = (
+            f"its epoch ends after the {counted(seen.batches, 'batch')} that len() of the DataLoader inside says, and "
+            f"{inner.batches:,} come of that one: the last {inner.batches - seen.batches:,} are never seen"
+        )
+        yield OrderFault("cut_by_len", stream.name, detail, inner.batches - seen.batches)
+    elif seen.batches < length_of(stream.source) == inner.batches_told == inner.batches:
+        detail = (
+            f"its epoch has {counted(seen.batches, 'batch')}, and its len() says {inner.batches:,}, as many as come of "
+            "the DataLoader inside"
+        )
+        yield OrderFault("batches_lost", stream.name, detail, inner.batches - seen.batches)
+
+
+class BatchWatch:
+    """Looks at batches as a loop gets them: whether one changes when the next comes, and what else does."""
+
+    def __init__(self) -> None:
+        self.batches = self.reused = 0
+        self._before = process_state()
+        self._changes: tuple[str, ...] = ()
+        self._last: Any = None
+        self._digest = ""
+
+    def look(self, batch: Any) -> None:
+        if self._changes == ():
+            self._changes = changes_since(self._before)
+        if self.batches < _WATCHED:
+            self.reused += self.batches > 0 and digest(self._last) != self._digest
+            self._last, self._digest = batch, digest(batch)
+        else:
+            self._last = None
+        self.batches += 1
+
+    def faults(self, name: str) -> Iterator[OrderFault]:
+        """What is wrong with batches of a loader or stream of that name."""
+        if self.reused:
+            detail = (
+                f"{self.reused:,} of {counted(min(self.batches, _WATCHED) - 1, 'batch')} changed when the next came"
+            )
+            yield OrderFault("reused", name, detail, self.reused)
+        if self._changes:
+            detail = f"changes for the loop that iterates it: {', '.join(self._changes)}"
+            yield OrderFault("process_changed", name, detail, self.batches)
 
 
 def memory_around(stream: Stream, inner: Memory, seconds: float) -> Memory:
@@ -74,12 +128,13 @@ def contents(stream: Stream, seconds: float) -> Contents:
     """Read two epochs, each for up to ``seconds``, and tell their samples by what they hold."""
     epochs: list[list[str]] = []
     complete: list[bool] = []
-    batches = 0
+    batches, seen = 0, BatchWatch()
     with drawn(stream) as source:
         for _ in range(2):
             epochs.append([])
             for batch in source.epoch(seconds):
                 batches += 1
+                seen.look(batch)
                 epochs[-1] += map(digest, samples_in(batch))
                 if len(epochs[-1]) > _MOST_SAMPLES:
                     break
@@ -94,6 +149,7 @@ def contents(stream: Stream, seconds: float) -> Contents:
         common=sum((Counter(first) & Counter(second)).values()),
         complete=(complete[0], complete[1]),
         same_order=first[:length] == second[:length],
+        faults=tuple(seen.faults(stream.name)),
     )
 
 
@@ -174,6 +230,46 @@ def growth(stream: Stream, seconds: float) -> Growth:
     return Growth(epochs, batches, own, children, between, size)
 
 
+def left_by_epochs(stream: Stream, seconds: float) -> tuple[str, ...]:
+    """Threads and child processes of which every epoch leaves more, in words; epochs to their end, or left early."""
+    for how, most in (("that is read to its end", None), ("that is left early", 1)):
+        counts: list[int] = []
+        before = _threads_and_children()
+        with drawn(stream) as source:
+            while len(counts) < _EPOCHS_LEFT:
+                for batch in source.epoch(seconds, most):
+                    del batch
+                ended = source.ended
+                source.close()
+                left = _outlasting(before, _SETTLING_SECONDS)
+                counts.append(len(left))
+                if not left or (most is None and not ended) or counts[-1] <= max(counts[:-1], default=0):
+                    break
+            grown = len(counts) == _EPOCHS_LEFT and len(_outlasting(before, _GRACE_SECONDS)) == counts[-1]
+        if grown:
+            processes_too = any(kind == "process" for kind, _, _ in left)  # threads feed their queues
+            kind = "process" if processes_too else "thread"
+            names = [name for each, _, name in left if each == kind]
+            told = counted(len(names) // len(counts), kind)
+            return (f"each epoch {how} leaves {told} behind ({', '.join(sorted(set(names))[:3])})",)
+    return ()
+
+
+def _threads_and_children() -> set[tuple[str, int, str]]:
+    """Threads of Python and child processes that run: kind, number and name."""
+    threads = {("thread", thread.ident or 0, thread.name) for thread in threading.enumerate()}
+    return threads | {("process", info.pid, info.name) for info in process_tree.descendants() if info.runs}
+
+
+def _outlasting(before: set[tuple[str, int, str]], seconds: float) -> set[tuple[str, int, str]]:
+    """What runs that did not run before, once those have ended that end within so many seconds."""
+    deadline = time.monotonic() + seconds
+    while (left := _threads_and_children() - before) and time.monotonic() < deadline:
+        gc.collect(1)
+        time.sleep(0.05)
+    return left
+
+
 def processes(stream: Stream, seconds: float) -> Processes:
     """Run two epochs, each for up to ``seconds``, and see which processes come with them and stay."""
     before = {info.pid for info in process_tree.descendants()}
@@ -192,7 +288,7 @@ def processes(stream: Stream, seconds: float) -> Processes:
         while (left := _running(seen)) and time.monotonic() < deadline:
             gc.collect(1)
             time.sleep(0.05)
-    return Processes(2, batches, len(seen), left, first, whole)
+    return Processes(2, batches, len(seen), left, first, whole, left_by_epochs(stream, seconds))
 
 
 def _bytes_of(batch: Any) -> int:

@@ -136,6 +136,12 @@ def describe_follow_up(seen: Stages) -> str:
         shown, crossing = size(seen.tensor_bytes_per_batch), size(seen.shared_bytes_per_batch)
         found += f"; tensors of {shown} in each batch are views, and carry {crossing} through shared memory"
     times = seen.sample_times
+    if times is not None and times.reads is not None and times.reads_again:
+        each, held = size(times.reads.bytes / times.reads.samples), size(times.reads.file_bytes)
+        found += (
+            f"; a sample reads {each} of files and gives {size(times.given_bytes)}, so that an epoch reads "
+            f"the {held} of {counted(times.reads.files, 'file')} {times.times_read:,.0f} times"
+        )
     if times is not None and times.slowest:
         named = " and ".join(f"sample {one.index} takes {figure(one.ms)} ms" for one in times.slowest)
         spread = f"median {figure(times.median_ms)}, 95 % below {figure(times.p95_ms)} ms"

@@ -137,14 +137,18 @@ def _raised_here(context: FaultContext, error: BaseException) -> WorkerFault:
 
 
 def _dead(context: FaultContext, error: BaseException | None) -> tuple[int, Any] | None:
-    """The worker that ended before its time; a connection breaks a moment before its end shows."""
     known = context.finding.worker if context.finding is not None and context.finding.kind == "dead" else None
+    return dead_worker(context.iterator, error, known)
+
+
+def dead_worker(iterator: Any, error: BaseException | None, known: int | None = None) -> tuple[int, Any] | None:
+    """The worker that ended before its time, with its process; a connection breaks a moment before its end shows."""
     pids = fault.dead_workers(error) if error is not None else set()
-    processes = torch_private.worker_processes(context.iterator)
+    processes = torch_private.worker_processes(iterator)
     known = next((number for number, process in enumerate(processes) if process.pid in pids), known)
     broken = isinstance(error, EOFError | OSError) or bool(pids)
     deadline = time.monotonic() + (_BROKEN_SECONDS if broken or known is not None else 0.0)
-    while (dead := ended(context.iterator, known)) is None and time.monotonic() < deadline:
+    while (dead := ended(iterator, known)) is None and time.monotonic() < deadline:
         time.sleep(0.05)
     return dead
 

@@ -68,12 +68,29 @@ class Workers:
     hollow_batch: str = "None"
     threads: int = 0
     """Workers that are threads of this process."""
+    torn_files: tuple[str, ...] = ()
+    """Files that a worker read or wrote before another had finished writing them, in words."""
+    temporary_left: tuple[str, ...] = ()
+    """Temporary files and folders of workers that have ended."""
+    native_threads: int = 0
+    """Threads of libraries that ran when the workers were forked: a pool that does not exist in them."""
+    worker_cpus: int = 0
+    """CPUs that the workers may run on, all of them together; 0 where that is unknown."""
+    process_cpus: int = 0
+    """CPUs that this process may run on."""
+    left_by_epochs: tuple[str, ...] = ()
+    """Threads and processes that each epoch of what is around the loader adds, in words."""
     inherited: tuple[InheritedHandle, ...] = ()
     """Files and sockets opened before the fork that all workers use, where that is a fault."""
     pickled_bytes: int | None = None
     """What each worker is handed where workers are not forked, tensors apart."""
     pickling_cpu_seconds: float | None = None
     """What pickling and unpickling that takes, for each worker."""
+
+    @property
+    def confined(self) -> bool:
+        """Whether several workers share one CPU, of those that this process may run on."""
+        return self.workers > 1 == self.worker_cpus < self.process_cpus
 
     @property
     def empty(self) -> bool:

@@ -23,7 +23,7 @@ from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow_as, receiv
 from pytest_dataloader.probe.loader.sampling import epochs_told
 from pytest_dataloader.probe.loader.settings import make_shallow, worker_processes_of
 from pytest_dataloader.probe.loader.thread_errors import is_of_shutdown
-from pytest_dataloader.probe.workers import attribution, fault, status_slots
+from pytest_dataloader.probe.workers import attribution, fault, file_events, status_slots
 from pytest_dataloader.probe.workers.fault import NONE, WorkerFault
 from pytest_dataloader.probe.workers.handover import drain_pipe_of_dead_child
 from pytest_dataloader.probe.workers.tasks import TaskLog, log_tasks
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _SHM_MANAGER = "torch_shm_manag"
 _FEEDER = "QueueFeederThread"
 """Of the queues to other workers: each worker has queues of its own."""
+_LOOKED_AT = 2
+"""Batches of each worker after which it is seen where it may run: what it loads first may bind it."""
 _ORPHAN_SECONDS = 5.0
 """For children of workers: torch's shared-memory manager ends two seconds after its last client."""
 
@@ -69,9 +71,17 @@ class Lifecycle:
     zombies: tuple[int, ...] = ()
     lingering: tuple[str, ...] = ()
     forked_threads: tuple[str, ...] = ()
+    native_threads: int = 0
+    """Threads of libraries, such as OpenMP's, that ran when the workers were forked."""
     oom_kills: int = 0
     hollow: int = 0
     """Batches that were None, or the same number or text as all others that were made of several samples."""
+    torn_files: tuple[str, ...] = ()
+    temporary_left: tuple[str, ...] = ()
+    """Temporary files and folders of workers that have ended."""
+    worker_cpus: int = 0
+    process_cpus: int = 0
+    """CPUs that all workers together may run on once the first batch has come, and this process."""
     hollow_batch: str = "None"
     """What they were."""
 
@@ -149,6 +159,10 @@ class _Observation:
                 self._kill(borrowed)
                 raise
         self.lifecycle.oom_kills = _oom_kills() - killed
+        events = file_events.events_in(self.folder)
+        self.lifecycle.torn_files = file_events.torn_files(events)
+        if self.lifecycle.fault is NONE:
+            self.lifecycle.temporary_left = file_events.temporary_left(events)
         return self.lifecycle
 
     @contextlib.contextmanager
@@ -187,6 +201,7 @@ class _Observation:
         if self.forks:
             self.watchdog.stop()
             self.lifecycle.forked_threads = self.lifecycle.forked_threads or _threads()
+            self.lifecycle.native_threads = self.lifecycle.native_threads or _native_threads()
 
     def made(self, iterator: Any) -> None:
         """What happens once they have started."""
@@ -244,6 +259,8 @@ class _Observation:
                 self._remember_children()
             self.watchdog.longest = max(self.watchdog.longest or 0.0, pause)
             self._deliver()
+            if self.watchdog.delivered <= _LOOKED_AT * len(self.processes):
+                self._note_cpus()
             if time.monotonic() >= deadline:
                 self._remember_children()
                 self.task_log.enough = True
@@ -264,6 +281,15 @@ class _Observation:
             seconds=time.monotonic() - begun,
             end_seconds=pause if not came else None,
         )
+
+    def _note_cpus(self) -> None:
+        """Look where workers may run: what they load, or are told, may have bound them."""
+        if self.in_process or not hasattr(os, "sched_getaffinity"):
+            return
+        with contextlib.suppress(OSError):  # one has ended already
+            allowed = [os.sched_getaffinity(process.pid or 0) for process in self.processes.values()]
+            self.lifecycle.worker_cpus = len(set().union(*allowed))
+            self.lifecycle.process_cpus = len(os.sched_getaffinity(0))
 
     def _deliver(self) -> None:
         self.watchdog.delivered += 1
@@ -412,6 +438,13 @@ def _threads() -> tuple[str, ...]:
     """Threads of this process that a fork leaves out: a lock that one of them holds stays locked in the worker."""
     others = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
     return tuple(name for name in others if name != _FEEDER)
+
+
+def _native_threads() -> int:
+    """Threads of this process that are none of Python's: a pool that a library computes with is not forked."""
+    with contextlib.suppress(OSError):
+        return max(0, len(list(Path("/proc/self/task").iterdir())) - threading.active_count())
+    return 0
 
 
 def _name_of(pid: int) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dataloader.probe.host import process_tree, waits
+from pytest_dataloader.probe.host.waits import DEADLOCK_SECONDS
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.workers import status_slots
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 _TICK = 0.1
 _AGAIN_SECONDS = 0.5
-DEADLOCK_SECONDS = 3.0
-"""Healthy workers, looked at 20 times a second, were never seen so even once (benchmarks/worker_timeouts.py)."""
 LONG_SLEEP_SECONDS = 300.0
 """A sleep that has longer to go is no pause between two tries."""
 QUIET_SECONDS, FIRST_QUIET_SECONDS = 60.0, 120.0

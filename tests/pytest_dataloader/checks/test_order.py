@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from dataclasses import replace
@@ -9,19 +10,30 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, Dataset, DistributedSampler, RandomSampler, Subset
+from torch.utils.data import (
+    DataLoader,
+    Dataset,
+    DistributedSampler,
+    IterableDataset,
+    RandomSampler,
+    Subset,
+    get_worker_info,
+)
 
 from pytest_dataloader.checks import Setting, order
 from pytest_dataloader.checks.order import judge, measure
 from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.samples.sequence import OrderFault, OrderFaultKind
+from pytest_dataloader.probe.samples.worker_counts import WorkerCount
 from tests.judgement import Judgement
 from tests.variants import first_of_each, named, variants
 from tests.zoo import evidence
 from tests.zoo.case import assert_found
-from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Lying, Rotating, Rows, Stream, Thrice
+from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Equal, Lying, Rotating, Rows, Stream, Thrice
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pytest_dataloader.probe.samples.evidence import Order
 
 SETTING = Setting(seconds=60.0, bench=True)
@@ -41,11 +53,19 @@ CODES: dict[OrderFaultKind, str] = {
     "truncated": "DL309", "lost": "", "duplicated": "", "unsharded": "DL405", "starved": "", "not_reshuffled": "",
     "stale": "DL308", "differs_with_workers": "DL303", "uneven_sampler": "", "overwritten": "", "left_out": "",
     "whole": "", "same_order": "", "wrong_length": "", "unlike": "", "dropped_by_workers": "",
-    "cut_by_len": "", "length_per_worker": "", "changed_in_place": "",
-    "follows_readings": "",
+    "shared_by_workers": "DL405",
+    "cut_by_len": "", "type_changes": "", "field_missing": "", "not_a_number": "", "gradients": "", "misaligned": "",
+    "few_weights": "", "shuffle_undone": "", "batches_lost": "", "reused": "", "process_changed": "",
+    "length_per_worker": "", "changed_in_place": "", "follows_readings": "",
+    "hash_order": "", "hash_order_divided": "", "shuffles_itself": "",
 }  # fmt: skip
 """Of every kind of fault, the rule that finds it in code."""
-MAY_BE_MEANT = {"uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "follows_readings"}
+MAY_BE_MEANT = {
+    "uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "shared_by_workers",
+    "type_changes",
+    "field_missing", "not_a_number", "gradients", "misaligned", "shuffle_undone", "reused", "process_changed",
+    "follows_readings", "hash_order",
+}  # fmt: skip
 VERDICTS = {
     "shuffled": Judgement(
         SEEN, "passed", "96 samples, none lost or doubled by the loader; reshuffled; one process reads the same 96",
@@ -91,6 +111,16 @@ VERDICTS = {
     ),
     "a stream": Judgement(
         STREAM, "passed", "96 samples, none lost or doubled by the loader; one process reads the same 96", in_full=True
+    ),
+    "a stream of more batches than it says": Judgement(
+        replace(STREAM, batches=8, batches_told=5), "passed",
+        "96 samples, none lost or doubled by the loader; one process reads the same 96; len() of the loader says 5 "
+        "batches, and 8 come", in_full=True,
+    ),
+    "a stream that loses samples with fewer workers": Judgement(
+        replace(STREAM, fewer_workers=(WorkerCount(1, 96), WorkerCount(2, 96), WorkerCount(3, 95))), "passed",
+        "96 samples, none lost or doubled by the loader; one process reads the same 96; with 3 workers 95 samples come",
+        in_full=True,
     ),
     "a part of a stream": Judgement(
         replace(STREAM, partly=("the first 96 samples of an epoch were read",)), "passed",
@@ -248,11 +278,46 @@ def test_what_a_stream_loses_is_counted_and_no_index_is_asked_for() -> None:
     assert "to one of the workers" in verdict.advice[0].text
 
 
+def test_what_a_stream_gives_with_fewer_workers_is_counted() -> None:
+    seen = measure(DataLoader(Equal(40), 8, num_workers=4), setting=SETTING)
+    assert [(each.workers, each.samples) for each in seen.fewer_workers] == [(1, 40), (2, 40), (3, 39)]
+    assert "with 3 workers 39 samples come" in judge(seen).reason
+
+
 def test_of_a_stream_without_end_nothing_is_said_of_its_whole() -> None:
     seen = measure(CLEAN["stream without end"].make(), setting=Setting())
     told = judge(seen).reason
     assert told.startswith(f"{seen.samples[0]:,} samples of a stream: no two workers begin alike; the first ")
     assert (seen.compared, "lost" in told) == (0, False)
+
+
+class Everything(IterableDataset[Any]):
+    """Gives all of 160 samples in each worker, in an order of its own, or draws as many with replacement."""
+
+    def __init__(self, *, replacement: bool) -> None:
+        self.replacement = replacement
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        draw = torch.Generator().manual_seed(0 if info is None else info.id)
+        return iter(
+            torch.randint(160, (160,), generator=draw) if self.replacement else torch.randperm(160, generator=draw)
+        )
+
+
+class Beginning(DataLoader[Any]):
+    """Gives the first 28 batches of an epoch."""
+
+    def __iter__(self) -> Any:
+        return itertools.islice(super().__iter__(), 28)
+
+
+@pytest.mark.parametrize(("replacement", "outcome"), [(False, "inconclusive"), (True, "passed")])
+def test_samples_that_two_workers_gave_do_not_pass_in_a_part_of_an_epoch(replacement: bool, outcome: str) -> None:
+    seen = measure(Beginning(Everything(replacement=replacement), 8, num_workers=2), setting=SETTING)
+    verdict = judge(seen)
+    assert verdict.outcome == outcome, verdict.reason
+    assert (" samples came from two workers, of " in verdict.reason) == (not replacement)
 
 
 def test_an_epoch_without_samples_is_not_passed() -> None:

@@ -71,6 +71,11 @@ VERDICTS = {
         replace(SEEN, drawn=("random", "torch"), alike={"torch": "in every epoch, as an evaluation may"}), "passed",
         "random: all draws differ; torch: draws alike in every epoch, as an evaluation may (32 samples",
     ),
+    "draws that seed the process that trains": Judgement(
+        replace(SEEN, workers=0, alike={"torch": "whenever the same is read"}, seeds_process=("torch",)), "passed",
+        "numpy.random: all draws differ; torch: draws alike whenever the same is read; reading seeds torch of this",
+        ("DL407",),
+    ),
     "nothing but draws that may be alike": Judgement(
         replace(SEEN, alike={"numpy.random": "whenever the same is read"}), "passed",
         "numpy.random: draws alike whenever the same is read (32 samples",

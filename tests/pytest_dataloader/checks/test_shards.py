@@ -83,6 +83,13 @@ OF_WORLDS = {
     "shares overlap": Judgement(
         changed(repeated=5), "failed", "2 ranks: 5 of 96 samples come on several ranks", ("DL406",), in_full=True
     ),
+    "shares overlap, drawn with replacement": Judgement(
+        replace(changed(repeated=50, lost=40), replaces=True), "passed",
+        "2 ranks draw samples with replacement, each its own: shares cannot be told", in_full=True,
+    ),
+    "the same samples, drawn with replacement": Judgement(
+        replace(changed(unsharded=True), replaces=True), "failed", "2 ranks read the same samples", ("DL406",)
+    ),
     "shares overlap and lose": Judgement(
         changed(repeated=5, lost=4, foreign=9), "failed", "2 ranks: 5 of 96 samples come on several ranks, 4 on none",
         ("DL406",), in_full=True,

@@ -109,6 +109,17 @@ HANGS = replace(
         (HANGS, {}, "failed", '\n    File "data.py", line 3 in collate', ""),
         (replace(HANGS, certain=False), {}, "inconclusive", "may hang", ""),
         (replace(HANGS, workers=0, worker=None, pid=None), {}, "failed", "the loader, in this process, hangs", ""),
+        (
+            replace(SEEN, worker_cpus=1, process_cpus=16), {}, "failed", "2 workers may run on 1 of 16 CPUs together",
+            "",
+        ),
+        (replace(SEEN, worker_cpus=2, process_cpus=16), {}, "passed", "2 workers (fork)", ""),
+        (replace(SEEN, worker_cpus=1, process_cpus=1), {}, "passed", "2 workers (fork)", ""),
+        (replace(SEEN, workers=1, worker_cpus=1, process_cpus=16), {}, "passed", "1 worker (fork)", ""),
+        (
+            replace(SEEN, left_by_epochs=("each epoch that is left early leaves 1 thread behind (ahead)",)), {},
+            "failed", "each epoch that is left early leaves 1 thread behind (ahead)", "",
+        ),
         (replace(SEEN, zombies=(7,)), {}, "failed", "worker process 7 ended and was not waited for (a zombie)", ""),
         (replace(SEEN, lingering=("worker 1 (pid 8)",)), {}, "failed", "worker 1 (pid 8) did not end by itself", ""),
         (
@@ -159,6 +170,44 @@ def test_judgement(seen: Workers, limits: dict[str, Any], outcome: str, words: s
     verdict = judge(seen, **limits)
     assert (verdict.outcome, [each.code for each in verdict.advice if each.code]) == (outcome, codes.split())
     assert words in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("seen", "words"),
+    [
+        (HANGS, "threads ran when the workers were forked (Timer-1)"),
+        (
+            replace(HANGS, forked_threads=(), native_threads=3),
+            "3 threads of libraries ran when the workers",
+        ),
+        (replace(HANGS, forked_threads=(), native_threads=3, stack=('File "/lib/threading.py", line 3 in wait',)), ""),
+        (replace(HANGS, forked_threads=(), native_threads=3, start_method="spawn"), ""),
+        (replace(HANGS, forked_threads=()), ""),
+    ],
+    ids=["Python's threads", "a library's", "a wait of Python's", "spawned", "none"],
+)
+def test_what_a_forked_worker_may_wait_for_is_told(seen: Workers, words: str) -> None:
+    advice = " ".join(each.text for each in judge(seen).advice)
+    assert words in advice if words else not advice
+
+
+def bind_to_one_cpu(_: int) -> None:
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def bind_each_to_its_own(worker: int) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cpus[worker % len(cpus)]})
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is only one CPU to run on")
+@pytest.mark.parametrize(
+    ("bind", "outcome"), [(bind_to_one_cpu, "failed"), (bind_each_to_its_own, "passed"), (None, "passed")]
+)
+def test_workers_that_are_bound_to_one_cpu_are_told(bind: Callable[[int], None] | None, outcome: str) -> None:
+    rows: Any = list(range(32))
+    loader: DataLoader[Any] = DataLoader(rows, 4, num_workers=2, worker_init_fn=bind)
+    assert judge(measure(loader, setting=Setting())).outcome == outcome
 
 
 class Needy(Exception):

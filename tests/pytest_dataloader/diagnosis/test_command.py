@@ -88,7 +88,7 @@ def test_a_loader_is_diagnosed_from_a_folder_whose_settings_of_pytest_are_broken
     done = preloaded.run(*command, env=environ)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0] == "found_here:make  DataLoader(Rows, batch_size=16, num_workers=0)"
+    assert re.match(r"found_here:make  (\d inconclusive, )?\d passed", lines[0])
     (loader,) = json.loads(folder.joinpath("out", "seen.json").read_text())["loaders"]
     assert loader["id"] == "found_here:make"
     assert list(loader["checks"]) == [name for name in checks.NAMES if name not in ("shards", "resume", "transfer")]
@@ -101,9 +101,9 @@ def test_a_loader_is_diagnosed_from_a_folder_whose_settings_of_pytest_are_broken
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        (["found_here:make", "--checks", "fds", "--max-fd-use", "0.99"], 0, "fds  passed  peak"),
-        (["found_here:make", "--checks", "throughput", "--min-samples-per-second=1e12"], 1, "throughput  failed  "),
-        (["found_here:broken", "--checks", "workers,order"], 1, "not measured  the loader raises: see workers"),
+        (["found_here:make", "--checks", "fds", "--max-fd-use", "0.99"], 0, "fds passed: peak"),
+        (["found_here:make", "--checks", "throughput", "--min-samples-per-second=1e12"], 1, "throughput failed: "),
+        (["found_here:broken", "--checks", "workers,order"], 1, "order not measured: the loader raises: see workers"),
         (["found_here:make", "--checks", "resume"], 2, "has no state_dict"),
         (["found_here:empty", "--checks", "randomness", "--strict"], 1, "not measured"),
         (["found_here:nothing"], 2, "found_here has no attribute 'nothing'"),
@@ -116,10 +116,10 @@ def test_a_loader_is_diagnosed_from_a_folder_whose_settings_of_pytest_are_broken
         (["found_here:make", "--step", "found_here:mak"], 2, "has no attribute 'mak'; did you mean make?"),
         (["found_here:make", "--max-worker-growth", "32"], 2, "expected a size with its unit"),
         (["found_here.make"], 2, "got 'found_here.make'; did you mean found_here:make?"),
-        (["found_here.py:make", "--checks", "fds"], 0, "fds  passed  peak"),
+        (["found_here.py:make", "--checks", "fds"], 0, "fds passed: peak"),
         (["found_hree.py:make"], 2, "there is no file found_hree.py; did you mean found_here.py?"),
-        (["deep/er-er/elsewhere.py:make", "--checks", "fds"], 0, "fds  passed  peak"),
-        (["check", "found_here:make", "--checks", "fds"], 0, "fds  passed  peak"),
+        (["deep/er-er/elsewhere.py:make", "--checks", "fds"], 0, "fds passed: peak"),
+        (["check", "found_here:make", "--checks", "fds"], 0, "fds passed: peak"),
         (["found_here:make", "--max-stall", "0.1"], 2, "max_stall needs step_ms"),
         (["found_here:make", "--max-worker-growth", "32XB"], 2, 'max_worker_growth = "32XB": expected a size'),
         (["found_here:make", "--checks", "fds", "--max-shm=1MB"], 2, "no check holds it, as shm is not selected"),
@@ -130,7 +130,7 @@ def test_a_loader_is_diagnosed_from_a_folder_whose_settings_of_pytest_are_broken
 def test_the_status_says_whether_it_passed_failed_or_could_not_run(
     arguments: list[str], status: int, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*arguments, "--quick"]) == status
+    assert main([*arguments, "--quick", "-v"]) == status
     seen = capsys.readouterr()
     assert words in seen.out + seen.err
     assert "Traceback" not in seen.err
@@ -182,7 +182,7 @@ def test_each_subcommand_is_explained_by_three_examples(name: str, capsys: pytes
         main([*name.split(), "--help"])
     text = capsys.readouterr().out
     assert (ended.value.code, text.count(f"\n  pytest-dataloader {name} ")) == (0, 3)
-    assert "exit status: 0 " in text
+    assert "\nexit status: " in text
 
 
 def test_the_help_of_check_describes_every_limit(capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,7 +208,7 @@ def test_the_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         ([], "which command?"),
         (
             ["chekc"],
-            "there is no command 'chekc': expected MODULE:ATTR, or one of check, tune, compare, trace; did you mean",
+            "expected MODULE:ATTR, or one of check, run, attach, tune, compare, trace; did you mean",
         ),
         (["--quick"], "expected a command or MODULE:ATTR before --quick"),
         (["trace"], "there is more to say after trace: expected record, merge, analyze"),
@@ -232,7 +232,7 @@ def test_the_users_code_finds_its_own_arguments(folder: Path, capsys: pytest.Cap
     )
     kept = sys.argv
     for rest, size in (([], 8), (["--", "--batch-size", "4"], 4)):
-        assert main(["parsing:make", "--checks", "fds", "--quick", *rest]) == 0
+        assert main(["parsing:make", "--checks", "fds", "--quick", "-v", *rest]) == 0
         assert f"batch_size={size}," in capsys.readouterr().out
     assert sys.argv is kept
 
@@ -240,7 +240,7 @@ def test_the_users_code_finds_its_own_arguments(folder: Path, capsys: pytest.Cap
 @pytest.mark.usefixtures("folder")
 def test_tune_prints_the_settings_to_paste(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tune", "found_here:make", "--seconds", "0.5", "--json", "tuned.json"]) == 0
-    assert "tune  passed  " in capsys.readouterr().out
+    assert "tune passed: " in capsys.readouterr().out
     (loader,) = json.loads(Path("tuned.json").read_text())["loaders"]
     assert loader["tune"]["evidence"]["recommendation"]
     assert main(["tune", "found_here:nothing"]) == 2
@@ -249,7 +249,7 @@ def test_tune_prints_the_settings_to_paste(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.usefixtures("folder")
 def test_trace_record_writes_a_timeline(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trace", "record", "found_here:make", "-o", "ours.json", "--seconds", "0.3"]) == 0
-    assert "stages  passed" in capsys.readouterr().out
+    assert "stages passed" in capsys.readouterr().out
     assert json.loads(Path("ours.json").read_text())["traceEvents"]
 
 

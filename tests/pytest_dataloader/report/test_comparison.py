@@ -11,6 +11,7 @@ import pytest
 from pytest_dataloader.errors import BadReport
 from pytest_dataloader.printable import printable
 from pytest_dataloader.report import comparison, markdown
+from pytest_dataloader.report.console import rendered
 from tests.pytest_dataloader.rendering import page
 
 Document = dict[str, Any]
@@ -30,8 +31,8 @@ def run(*loaders: Document, **environment: object) -> comparison.ReportedRun:
     return comparison.read_run(json.loads(json.dumps(document)))
 
 
-def text(found: comparison.RunComparison, width: int | None = None) -> list[str]:
-    return ["".join(piece for piece, _ in line) for line in comparison.comparison_lines(found, width)]
+def text(found: comparison.RunComparison, width: int = 200) -> list[str]:
+    return rendered(comparison.comparison_tables(found), width).splitlines()
 
 
 def rate(value: float, low: float, high: float, verdict: str = "passed") -> Document:

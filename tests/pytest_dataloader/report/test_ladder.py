@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_dataloader.report.ladder import batch_sizes, ladder_lines, pinning
+import pytest
+
+from pytest_dataloader.report.console import rendered
+from pytest_dataloader.report.ladder import tables
 
 
 def row(change: str, rate: float, factor: float, source: str = "measured", *, now: bool = False) -> dict[str, Any]:
@@ -21,35 +24,36 @@ ROWS = [
 ]
 
 
-def text(width: int | None) -> list[str]:
-    return ["".join(piece for piece, _ in line) for line in ladder_lines(ROWS, width)]
+def lines(width: int = 100, **evidence: Any) -> list[str]:
+    given = {"rows": (), "batch_sizes": (), "pinning": (), **evidence}
+    return [line for each in tables(given) for line in rendered(each, width).splitlines()]
 
 
 def test_each_line_tells_what_it_adds_and_brings() -> None:
-    assert text(None) == [
+    assert lines(rows=ROWS) == [
         "                               samples/s  vs baseline  vs previous",
         "num_workers=0                        194         1.0x         1.0x  now",
         "+ num_workers=8                    1,481         7.6x         7.6x",
-        "+ __getitems__ in the dataset     26,660         137x         137x  would give at most",
+        "+ __getitems__ in the dataset     26,660         137x         137x  upper bound",
     ]
 
 
 def test_settings_that_are_no_step_are_compared_with_the_baseline_alone() -> None:
     aside = {**row("as it is: num_workers=2", 300.0, 1.5, now=True), "vs_previous": 0.0}
-    [line] = ["".join(piece for piece, _ in line) for line in ladder_lines([*ROWS, aside], None)][-1:]
-    assert line.split() == ["as", "it", "is:", "num_workers=2", "300", "1.5x", "now"]
+    assert lines(rows=[*ROWS, aside])[-1].split() == ["as", "it", "is:", "num_workers=2", "300", "1.5x", "now"]
 
 
-def test_a_narrow_terminal_loses_columns_and_no_words() -> None:
-    for width in (80, 70, 60, 50, 40):
-        assert max(map(len, text(width))) <= max(width, 40)
-        assert all(row["change"] in line for row, line in zip(ROWS, text(width)[1:], strict=True))
-    assert "vs baseline" in text(60)[0]
-    assert "vs previous" not in text(60)[0]
+@pytest.mark.parametrize("width", [80, 60, 40])
+def test_a_narrow_terminal_wraps_and_loses_no_figure(width: int) -> None:
+    shown = lines(width, rows=ROWS)
+    assert max(map(len, shown)) <= width
+    assert {"194", "1,481", "26,660", "7.6x"} <= set(" ".join(shown).split())
 
 
 def test_the_settings_as_they_are_stand_out() -> None:
-    assert [bool(line[0][1]) for line in ladder_lines(ROWS, None)] == [False, True, False, False]
+    [table] = tables({"rows": ROWS, "batch_sizes": (), "pinning": ()})
+    shown = rendered(table, 100, colours=True).splitlines()
+    assert ["\x1b[1m" in line for line in shown] == [False, True, False, False]
 
 
 def sized(batch_size: int, rate: float, *, now: bool = False) -> dict[str, Any]:
@@ -63,20 +67,12 @@ SIZES = [sized(16, 3695.2), sized(32, 3726.0, now=True)]
 
 
 def test_batch_sizes_are_compared_where_there_are_some() -> None:
-    assert ["".join(piece for piece, _ in line) for line in batch_sizes(SIZES, None)] == [
+    assert lines(batch_sizes=SIZES) == [
         "batch_size  samples/s  first batch   memory",
         "        16      3,695      0.431 s  93.9 MB",
         "        32      3,726      0.431 s  93.9 MB  now",
     ]
-    assert list(batch_sizes(SIZES[:1], None)) == []
-
-
-def test_a_narrow_terminal_gets_the_rates_of_batch_sizes_first() -> None:
-    assert ["".join(piece for piece, _ in line) for line in batch_sizes(SIZES, 30)] == [
-        "batch_size  samples/s",
-        "        16      3,695",
-        "        32      3,726",
-    ]
+    assert lines(batch_sizes=SIZES[:1]) == []
 
 
 def test_pinning_is_compared_where_there_is_a_device() -> None:
@@ -84,9 +80,8 @@ def test_pinning_is_compared_where_there_is_a_device() -> None:
         {"pin_memory": False, "samples_per_second": 1234.5, "copy_ms": 3.21, "now": True},
         {"pin_memory": True, "samples_per_second": 4567.8, "copy_ms": 0.0212, "now": False},
     ]
-    assert ["".join(piece for piece, _ in line) for line in pinning(rows, None)] == [
-        "pin_memory  samples/s on the device  a copy keeps the loop",
-        "     False                    1,234                3.21 ms  now",
-        "      True                    4,568              0.0212 ms",
+    assert lines(pinning=rows) == [
+        "pin_memory  samples/s on the device  ms blocked by a copy",
+        "     False                    1,234                  3.21  now",
+        "      True                    4,568                0.0212",
     ]
-    assert list(pinning((), None)) == []

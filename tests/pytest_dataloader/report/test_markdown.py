@@ -100,7 +100,7 @@ def test_bars_and_a_tuning_are_drawn() -> None:
         )
     )
     assert seen.headings == ["DataLoader checks: 1 failed"]  # a tuning is no check
-    assert "16 % of the floor of 600" in seen.drawings
+    assert "16 % of 600 samples/s" in seen.drawings
     assert "samples/s  vs baseline" in seen.drawings
     assert "DataLoader(<x>)" in seen.drawings
     assert seen.summaries == ["train DataLoader(Jpeg): 1 failed"]

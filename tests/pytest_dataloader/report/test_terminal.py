@@ -1,98 +1,148 @@
-"""The summary: a block for each loader, as much of it as was asked for."""
+"""The summary: one line for a healthy loader, failures first with cause and remedy, all the rest on demand."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from pytest_dataloader.record import Record
 from pytest_dataloader.report import terminal
-from pytest_dataloader.verdict import UNSUPPORTED, Advice, Outcome
+from pytest_dataloader.report.console import rendered
+from pytest_dataloader.verdict import HEADLINE_CHARACTERS, UNSUPPORTED, Advice, Outcome, headline
 
 
-def record(check: str, verdict: Outcome, reason: str, id_: str = "train", **figures: object) -> Record:
-    advice = (Advice("DL204", "keep the workers"), Advice("", "use a faster disk")) if verdict == "failed" else ()
+def record(check: str, verdict: Outcome, reason: str = "so", id_: str = "train", **figures: Any) -> Record:
+    advice = (Advice("DL204", "persistent_workers=True"), Advice("", "a faster disk")) if verdict == "failed" else ()
     return Record(id_, f"pyproject.toml::{id_}", "DataLoader(Jpeg)", check, verdict, reason, figures, {}, advice)
 
 
-RECORDS = [
-    record("throughput", "failed", "812 samples/s (790 to 834), floor 2,000", rate=812.345, shape=[1, None], parts={}),
-    record("memory", "inconclusive", "too busy\nmore about it"),
-    record("throughput", "not_measured", "run with --dataloader-bench", id_="val"),
+STAGES: dict[str, Any] = {"bottleneck": "fetch", "pace_ms_per_sample": {"fetch": 0.65, "collate": 0.35}}
+HEALTHY = [
+    record("throughput", "passed", "2,001 samples/s\n95 % CI 1,950 to 2,050", samples_per_second=2001.2),
+    record("stages", "passed", **STAGES),
+    record("fds", "passed"),
+]
+FAULTY = [
+    record("order", "passed", id_="val"),
+    record("memory", "failed", "24.7 MB per worker; 5 % seen", "val", attribute_filled_at="data.py:20", x=812.345),
+    record("workers", "inconclusive", "too busy\nmore about it", "val"),
+    record("shards", "not_measured", "no DistributedSampler", "val"),
 ]
 
 
-def text(verbosity: int) -> list[str]:
-    return ["".join(piece for piece, _ in line) for line in terminal.report_lines(RECORDS, verbosity)]
+def lines(records: list[Record], verbosity: int = 0, width: int = 80, **more: Any) -> list[str]:
+    return rendered(terminal.report_summary(records, verbosity, **more), width).splitlines()
 
 
-def test_a_block_names_the_loader_and_says_of_each_check_what_was_seen() -> None:
-    assert text(0) == [
-        "train  DataLoader(Jpeg)",
-        "  throughput  failed        812 samples/s (790 to 834), floor 2,000",
-        "              DL204: keep the workers",
-        "              use a faster disk",
-        "  memory      inconclusive  too busy",
-        "val  DataLoader(Jpeg)",
-        "  throughput  not measured  run with --dataloader-bench",
+def test_a_healthy_loader_is_one_line() -> None:
+    assert lines(HEALTHY) == ["train  3 passed · 2,001 samples/s · bottleneck: __getitem__, CPU 65 %"]
+    assert lines(HEALTHY[2:]) == ["train  fds passed"]
+
+
+def test_failures_come_first_with_headline_place_and_one_remedy() -> None:
+    assert lines([*HEALTHY, *FAULTY]) == [
+        "val  1 failed, 1 inconclusive, 1 passed, 1 not measured",
+        "  memory failed: 24.7 MB per worker",
+        "    at data.py:20",
+        "    DL204: persistent_workers=True",
+        "  workers inconclusive: too busy",
+        "train  3 passed · 2,001 samples/s · bottleneck: __getitem__, CPU 65 %",
     ]
 
 
-def test_quiet_leaves_advice_out_and_verbose_adds_the_figures() -> None:
-    assert text(-1) == [line for line in text(0) if "DL204" not in line and "disk" not in line]
-    added = [line for line in text(1) if line not in text(0)]
-    assert added == [
-        "              rate = 812.3",
-        "              shape = [1, -]",
-        "              parts = {}",
-        "              more about it",
+def test_a_failure_that_stands_above_is_counted_and_not_repeated() -> None:
+    shown = lines(FAULTY, reported={("val", "memory"), ("val", "workers")})
+    assert shown == ["val  1 failed, 1 inconclusive, 1 passed, 1 not measured"]
+    assert any("24.7 MB" in line for line in lines(FAULTY, 1, reported={("val", "memory"), ("val", "workers")}))
+
+
+def test_quiet_leaves_remedies_out_and_verbose_shows_every_check_then_all_evidence() -> None:
+    assert not any("DL204" in line for line in lines(FAULTY, -1))
+    full = lines(FAULTY, 1)
+    assert full == [
+        "val  1 failed, 1 inconclusive, 1 passed, 1 not measured",
+        "  DataLoader(Jpeg)",
+        "  memory failed: 24.7 MB per worker; 5 % seen",
+        "    DL204: persistent_workers=True",
+        "    fix: a faster disk",
+        "  workers inconclusive: too busy",
+        "    more about it",
+        "  order passed: so",
+        "  shards not measured: no DistributedSampler",
     ]
+    assert [line for line in lines(FAULTY, 2) if line not in full] == [
+        "    attribute_filled_at = data.py:20",
+        "    x = 812.3",
+    ]
+    assert "━" in "".join(lines(HEALTHY, 1))
 
 
-def test_checks_that_were_not_measured_for_one_reason_have_one_line() -> None:
+def test_checks_that_one_fault_keeps_from_measuring_have_one_line() -> None:
     later = [record(check, "not_measured", "the loader raises: see workers") for check in ("fds", "shm")]
     one = [record("workers", "failed", "worker 0 raised"), *later, record("resume", "not_measured", "no state")]
-    told = ["".join(piece for piece, _ in line) for line in terminal.report_lines(one, 0, 60)]
-    assert told[-2:] == [
-        "  resume   not measured  no state",
-        "  not measured  fds, shm: the loader raises: see workers",
+    assert lines(one)[-1:] == ["  not measured: fds, shm: the loader raises: see workers"]
+    assert not any("no state" in line for line in lines(one))
+
+
+def test_a_loader_of_which_nothing_was_measured_says_why() -> None:
+    assert lines([record("shards", "not_measured", "no DistributedSampler")]) == [
+        "train  shards not measured",
+        "  not measured: shards: no DistributedSampler",
     ]
-    assert sum("see workers" in "".join(piece for piece, _ in line) for line in terminal.report_lines(one, 1, 60)) == 2
+
+
+def test_what_applies_and_saw_nothing_needs_a_look() -> None:
+    vacuous = replace(record("order", "not_measured", "the epoch is empty"), vacuous=True)
+    assert lines([vacuous, *HEALTHY], width=100)[1] == "  order not measured: the epoch is empty"
 
 
 def test_a_torch_that_is_not_supported_is_the_first_line() -> None:
     why = f"{UNSUPPORTED}2.16.0: _worker_loop takes profiler"
     records = [record(check, "not_measured", why, id_) for id_ in ("train", "val") for check in ("fds", "memory")]
-    first, *rest = ["".join(piece for piece, _ in line) for line in terminal.report_lines([*RECORDS, *records], 0)]
-    assert first == "unsupported torch 2.16.0: not measured: fds, memory"
-    assert rest[: len(text(0)) - 2] == text(0)[:-2]
-    assert f"  not measured  fds, memory: {why}" in rest
+    assert lines([*HEALTHY, *records])[0] == "unsupported torch 2.16.0: not measured: fds, memory"
 
 
 def test_a_loader_that_was_not_built_has_no_block() -> None:
-    assert list(terminal.report_lines([replace(RECORDS[0], description="")], 0)) == []
+    assert lines([replace(HEALTHY[0], description="")]) == []
 
 
-def test_long_texts_are_wrapped_to_the_terminal() -> None:
-    long = record("throughput", "failed", " ".join(["word"] * 20))
-    wrapped = ["".join(piece for piece, _ in line) for line in terminal.report_lines([long], 0, 60)]
-    assert max(map(len, wrapped)) <= 60
-    assert wrapped[1].startswith("  throughput  failed  word word")
-    assert wrapped[2].startswith(" " * 14 + "word")
-    assert (
-        " ".join(" ".join(wrapped[1:]).split())
-        == f"throughput failed {long.reason} DL204: keep the workers use a faster disk"
-    )
-    narrow = ["".join(piece for piece, _ in line) for line in terminal.report_lines([long], 0, 40)]
-    assert narrow[1].endswith(long.reason)
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_texts_are_wrapped_to_the_width_and_lose_no_word(width: int) -> None:
+    long = record("memory", "failed", "\n".join([" ".join(["word"] * 20), "and more of it " * 9]))
+    shown = lines([long], 1, width)
+    assert max(map(len, shown)) <= width
+    assert " ".join(" ".join(shown).split()).count("word") == 20
 
 
-@pytest.mark.parametrize("verdict", ["passed", "failed", "inconclusive", "not_measured"])
-def test_the_verdict_alone_is_coloured(verdict: Outcome) -> None:
-    _, line = terminal.report_lines([record("memory", verdict, "reason")], -1)
-    coloured = [(piece, markup) for piece, markup in line if markup]
-    assert coloured == [(verdict.replace("_", " "), terminal.MARKUP[verdict])]
+def test_the_last_line_counts_and_says_what_to_do_next() -> None:
+    def last(records: list[Record], **more: Any) -> str:
+        return rendered(terminal.closing(records, 12.3, **more)).rstrip()
+
+    assert last([*HEALTHY, *FAULTY]) == (
+        "1 failed, 1 inconclusive, 4 passed, 1 not measured in 12 s · next: dl-lint --select DL204"
+    ).replace(" --select DL204", "\n--select DL204")
+    assert last(HEALTHY) == "3 passed in 12 s · -v shows all checks"
+    assert last(HEALTHY, verbosity=1) == "3 passed in 12 s"
+
+
+def test_colours_are_those_of_the_verdicts_and_nothing_is_obeyed_that_others_wrote() -> None:
+    hostile = record("memory", "failed", "\x1b[2J\n::error::no", "a\x1b[2Jb")
+    plain = rendered(terminal.report_summary([hostile], 1))
+    assert "\x1b" not in plain
+    assert not any(line.lstrip().startswith("::") for line in plain.splitlines())
+    coloured = rendered(terminal.report_summary([hostile], 1), colours=True)
+    assert "\x1b[1;31mmemory failed" in coloured
+    assert "\x1b[2J" not in coloured
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "no such", None])
+def test_an_output_without_blocks_gets_other_characters(encoding: str | None) -> None:
+    content = terminal.report_summary([record("stages", "passed", "größer → than", **STAGES)], 1)
+    shown = rendered(content, encoding=encoding)
+    assert "----" in shown
+    assert "\\u2192" in shown
 
 
 @pytest.mark.parametrize(
@@ -100,5 +150,10 @@ def test_the_verdict_alone_is_coloured(verdict: Outcome) -> None:
     [(12345678.9, "1.235e+07"), (812.34567, "812.3"), (12345678, "12345678"), (None, "-"), ("a", "a")],
 )
 def test_figures_are_cut_for_reading(value: object, shown: str) -> None:
-    lines = list(terminal.report_lines([record("memory", "passed", "", x=value)], 1))
-    assert lines[-1][0][0].strip() == f"x = {shown}"
+    assert lines([record("memory", "passed", "", x=value)], 2)[-1].strip() == f"x = {shown}"
+
+
+@pytest.mark.parametrize("reason", ["word " * 60, "a; " * 60, "one\ntwo", "x" * 300, ""])
+def test_a_headline_is_the_first_clause_and_short(reason: str) -> None:
+    assert len(headline(reason)) <= HEADLINE_CHARACTERS
+    assert "\n" not in headline(reason)

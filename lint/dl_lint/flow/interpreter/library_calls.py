@@ -61,14 +61,22 @@ def call(program: Program, name: str, expr: ast.Call) -> Value:
     special = _FUNCTIONS.get(name)
     if special is not None:
         return special(program, expr)
-    for mark in program.models.get(name).marks:
-        modelled = _MODELLED.get(mark.kind)
-        if modelled is not None:
-            return modelled(program, Called(name, expr, mark))
+    found = modelled(program, name, expr)
+    if found is not None:
+        return found
     if ADDS_ARGUMENTS.fullmatch(name.rpartition(".")[2]):
         return _first(program, expr)
     tensor = tensor_memory.torch_function(program, name, expr)
     return tensor if tensor is not None else Made(name, expr)
+
+
+def modelled(program: Program, name: str, expr: ast.Call) -> Value | None:
+    """What a stub says that a call gives; None where it says nothing that is a value here."""
+    for mark in program.models.get(name).marks:
+        gives = _MODELLED.get(mark.kind)
+        if gives is not None:
+            return gives(program, Called(name, expr, mark))
+    return None
 
 
 def _first(program: Program, expr: ast.Call) -> Value:
@@ -313,9 +321,10 @@ def _deepcopy(program: Program, expr: ast.Call) -> Value:
 
 def _getattr(program: Program, expr: ast.Call) -> Value:
     name = program.symbolic(expr.args[1]) if len(expr.args) > 1 else UNKNOWN
-    if not isinstance(name, Const) or not isinstance(name.value, str):
-        return UNKNOWN
-    found = program.attribute(_first(program, expr), name.value)
+    if isinstance(name, Const) and isinstance(name.value, str):
+        found = program.attribute(_first(program, expr), name.value)
+    else:
+        found = operations.chosen(_first(program, expr), expr)
     return union((found, program.symbolic(expr.args[2]))) if len(expr.args) > 2 else found
 
 

@@ -3,14 +3,14 @@ from dl_lint.models import *
 class datasets:
     def __getattr__(name: str) -> MapDataset: ...
     class CocoCaptions(MapDataset):
-        ids: Lists["getImgIds"]
+        ids: ListsFiles["getImgIds"]
     class CocoDetection(MapDataset):
-        ids: Lists["getImgIds"]
+        ids: ListsFiles["getImgIds"]
     class DatasetFolder(MapDataset):
-        samples: Lists["listdir", "class"]
+        samples: ListsFiles["listdir", "class"]
     class ImageFolder(MapDataset):
-        imgs: Lists["listdir", "class"]
-        samples: Lists["listdir", "class"]
+        imgs: ListsFiles["listdir", "class"]
+        samples: ListsFiles["listdir", "class"]
     class EMNIST(MapDataset, InMemory): ...
     class FakeData(MapDataset, InMemory): ...
     class FashionMNIST(MapDataset, InMemory): ...

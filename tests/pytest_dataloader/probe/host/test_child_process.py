@@ -7,13 +7,14 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader.probe.host import process_tree
+from pytest_dataloader.probe.host import process_tree, waits
 from pytest_dataloader.probe.host.child_process import Child, ask
 
 if TYPE_CHECKING:
@@ -27,6 +28,16 @@ def test_a_child_answers_and_is_gone() -> None:
         assert child.hear(10.0) == b"here"
         pid = child.pid
     assert not Path(f"/proc/{pid}").exists()
+
+
+def test_a_child_that_waits_for_a_lock_of_its_parent_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waits, "DEADLOCK_SECONDS", 0.5)
+    lock = threading.Lock()
+    with lock:
+        begun = time.monotonic()
+        assert ask(lock.acquire, 60.0) is None
+    assert time.monotonic() - begun < 50
+    assert ask(lambda: time.sleep(1.5) or "late", 60.0) == "late"  # type: ignore[func-returns-value]  # the text is it
 
 
 def test_what_a_child_has_started_is_gone_with_it() -> None:

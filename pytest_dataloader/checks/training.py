@@ -1,0 +1,52 @@
+"""What does a training, as it runs, wait for, and what do its workers take?
+
+Its evidence is gathered while a script iterates its loader (``probe/training``); nothing is measured on a copy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.advice import training as sentences
+from pytest_dataloader.quantities import percent, size
+from pytest_dataloader.verdict import Verdict
+
+if TYPE_CHECKING:
+    from pytest_dataloader.limits import Bytes, Share
+    from pytest_dataloader.probe.training.evidence import Training
+
+NEEDS_BENCH = False
+
+
+def judge(
+    evidence: Training,
+    *,
+    max_input_wait: Share | None = None,
+    max_worker_growth: Bytes | None = None,
+    max_fd_use: Share | None = None,
+) -> Verdict:
+    """Fail for a loader that raised where no batch came after it, and for what is above a limit; what a training waited
+    on a busy machine is inconclusive.
+    """
+    if evidence.fault:
+        return Verdict("failed", f"{evidence.fault}; before, {sentences.describe_training(evidence)}")
+    if not evidence.batches:
+        return Verdict("not_measured", "no batch of it came", vacuous=True)
+    advice = sentences.advice(evidence)
+    waited = sentences.describe_wait(evidence)
+    missed, waits_too_long = [], False
+    if max_input_wait is not None and evidence.input_wait_of_training > max_input_wait:
+        waits_too_long = True
+        missed.append(f"{sentences.describe_wait_of_training(evidence)} (limit {percent(max_input_wait)})")
+    if max_worker_growth is not None and evidence.growth_bytes_per_worker > max_worker_growth:
+        grown = size(evidence.growth_bytes_per_worker)
+        missed.append(f"a worker grew by {grown} (limit {size(max_worker_growth)})")
+    if max_fd_use is not None and evidence.fd_use > max_fd_use:
+        opened = f"{evidence.descriptors:,} of {evidence.descriptor_limit:,} descriptors open"
+        missed.append(f"{opened} (limit {percent(max_fd_use)})")
+    told = sentences.describe_training(evidence)
+    if waits_too_long and len(missed) == 1 and evidence.quietness.disturbances:
+        return Verdict("inconclusive", f"{missed[0]}; {evidence.quietness.sentence}; {told}", advice)
+    if missed:
+        return Verdict("failed", f"{'; '.join(missed)}; {told}", advice)
+    return Verdict("passed", f"{waited}; {told}", advice)

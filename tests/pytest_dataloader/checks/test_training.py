@@ -1,0 +1,113 @@
+"""The judgement over what was seen of a training: its words, its limits, and what it advises."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_dataloader.checks.training import judge
+from pytest_dataloader.probe.host.interference import QUIET
+from pytest_dataloader.probe.training.evidence import Training, WorkerUse
+from tests.judgement import Judgement
+
+USE = WorkerUse(worker=0, pid=7, private_bytes=40_000_000, growth_bytes=5_000_000, busy_share=0.9, descriptors=30)
+SEEN = Training(
+    made_at="train.py:3", iterated_at="train.py:9", loaders=1, epochs=2, batches=200, samples=1600, seconds=10.0,
+    waiting_seconds=0.2, startup_seconds=0.1, step_ms=49.0, wait_ms=0.5, longest_wait_ms=9.0, longest_wait_batch=7,
+    workers=2, persistent_workers=False, stage="consumer", busy_share=0.3,
+    ready_share=0.9, training_seconds=20.0, quietness=QUIET, worker_uses=(USE,), descriptors=100,
+    descriptor_limit=1000, segment_bytes=1_000_000,
+)  # fmt: skip
+WAITS = replace(SEEN, waiting_seconds=4.0, wait_ms=20.0, stage="fetch", busy_share=0.9)
+BUSY = replace(QUIET, others_share=0.6, own_share=0.3)
+ALONE = replace(WAITS, workers=0, worker_uses=())
+
+ROWS = {
+    "keeps up": Judgement(
+        SEEN,
+        "passed",
+        "waited for data 2.0 % of 10 s; 200 batches, 160 samples/s; step 49 ms, wait 0.5 ms (medians); "
+        "first batch after 0.05 s; private memory of a worker 40.0 MB, 5.0 MB more than at first",
+        in_full=True,
+    ),
+    "waits, no limit": Judgement(WAITS, "passed", "waited for data 40.0 % of 10 s; ", ("",)),
+    "waits too long": Judgement(
+        WAITS,
+        "failed",
+        "waited for data 20.0 % of the training's 20 s (limit 5 %); 200",
+        ("",),
+        {"max_input_wait": 0.05},
+    ),
+    "waits as long as allowed": Judgement(WAITS, "passed", "waited", ("",), {"max_input_wait": 0.2}),
+    "waits on a busy machine": Judgement(
+        replace(WAITS, quietness=BUSY),
+        "inconclusive",
+        "waited for data 20.0 % of the training's 20 s (limit 5 %); the machine was busy: other processes took 60 %",
+        ("",),
+        {"max_input_wait": 0.05},
+    ),
+    "waits and grows on a busy machine": Judgement(
+        replace(WAITS, quietness=BUSY),
+        "failed",
+        "waited for data 20.0 % of the training's 20 s (limit 5 %); a worker grew by 5.0 MB (limit 1.0 MB); 200",
+        ("",),
+        {"max_input_wait": 0.05, "max_worker_growth": 1_000_000},
+    ),
+    "grows": Judgement(
+        SEEN, "failed", "a worker grew by 5.0 MB (limit 4.0 MB); 200", (), {"max_worker_growth": 4_000_000}
+    ),
+    "grows as allowed": Judgement(SEEN, "passed", "waited", (), {"max_worker_growth": 5_000_000}),
+    "descriptors": Judgement(
+        SEEN, "failed", "100 of 1,000 descriptors open (limit 5 %); 200", (), {"max_fd_use": 0.05}
+    ),
+    "descriptors as allowed": Judgement(SEEN, "passed", "waited", (), {"max_fd_use": 0.1}),
+    "descriptors without a limit of the system": Judgement(
+        replace(SEEN, descriptor_limit=0), "passed", "waited", (), {"max_fd_use": 0.0}
+    ),
+    "two limits": Judgement(
+        WAITS,
+        "failed",
+        "waited for data 20.0 % of the training's 20 s (limit 5 %); a worker grew by 5.0 MB (limit 1.0 MB); 200",
+        ("",),
+        {"max_input_wait": 0.05, "max_worker_growth": 1_000_000},
+    ),
+    "workers start in each epoch": Judgement(
+        replace(WAITS, startup_seconds=3.0, stage="startup"), "passed", "waited", ("DL204",)
+    ),
+    "workers start once": Judgement(
+        replace(WAITS, startup_seconds=3.0, stage="startup", epochs=1), "passed", "waited", ()
+    ),
+    "workers persist": Judgement(
+        replace(WAITS, startup_seconds=3.0, stage="startup", persistent_workers=True), "passed", "waited", ()
+    ),
+    "batches are ready": Judgement(replace(WAITS, stage="receive"), "passed", "waited", ("",)),
+    "workers wait": Judgement(replace(WAITS, stage="read", busy_share=0.1), "passed", "waited", ("",)),
+    "no workers": Judgement(ALONE, "passed", "waited", ("DL207",)),
+    "no workers, read": Judgement(replace(ALONE, stage="read"), "passed", "waited", ("DL207",)),
+    "no workers, quick batches": Judgement(replace(ALONE, wait_ms=2.0), "passed", "waited", ()),
+    "not known why": Judgement(replace(WAITS, stage="", busy_share=None), "passed", "waited", ()),
+    "raised": Judgement(
+        replace(SEEN, fault="worker 0 (pid 7) was killed by SIGKILL"),
+        "failed",
+        "worker 0 (pid 7) was killed by SIGKILL; before, 200 batches, ",
+    ),
+    "raised at once": Judgement(
+        replace(SEEN, batches=0, samples=0, fault="ValueError: torn"), "failed", "ValueError: torn; before, 0 batches, "
+    ),
+    "nothing": Judgement(
+        replace(SEEN, batches=0), "not_measured", "no batch of it came", (), {"max_input_wait": 0.05}, vacuous=True
+    ),
+}
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+def test_a_training_is_judged_by_what_was_seen(row: Judgement) -> None:
+    assert row.of(judge) == row
+
+
+def test_advice_names_what_the_workers_do() -> None:
+    (computing,) = judge(WAITS).advice
+    assert computing.text.startswith("the 2 workers compute 90 % of the time: raise num_workers")
+    (waiting,) = judge(replace(WAITS, stage="read", busy_share=0.1)).advice
+    assert waiting.text.startswith("the 2 workers compute 10 % of the time and wait for the rest")

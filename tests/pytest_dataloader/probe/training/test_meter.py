@@ -1,0 +1,187 @@
+"""A meter beside real loaders: what it counts, what it leaves out, and that nothing changes for who iterates."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from pytest_dataloader.probe.training.discovery import Discovery
+from pytest_dataloader.probe.training.meter import Meter
+
+if TYPE_CHECKING:
+    import weakref
+    from collections.abc import Iterator
+
+
+class Rows(Dataset[torch.Tensor]):
+    def __init__(self, length: int = 40, seconds: float = 0.0) -> None:
+        self.length, self.seconds = length, seconds
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        if self.seconds:
+            time.sleep(self.seconds)
+        return torch.rand(3) + index
+
+
+class Dying(Rows):
+    def __getitem__(self, index: int) -> torch.Tensor:
+        if index == 24:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__getitem__(index)
+
+
+@pytest.fixture
+def discovery() -> Iterator[Discovery]:
+    found = Discovery()
+    found.start()
+    yield found
+    found.stop()
+
+
+def meter_of(discovery: Discovery) -> Meter:
+    (found,) = discovery.loaders
+    return found.meter
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_a_loop_takes_is_counted(discovery: Discovery, workers: int) -> None:
+    loader = DataLoader(Rows(42), batch_size=8, num_workers=workers, persistent_workers=workers > 0)
+    for _ in range(3):
+        assert len(list(loader)) == 6
+    for _batch in loader:
+        break
+    seen = meter_of(discovery).evidence()
+    assert (seen.loaders, seen.epochs, seen.batches, seen.samples) == (1, 4, 19, 3 * 42 + 8)
+    assert (seen.workers, seen.persistent_workers, len(seen.worker_uses)) == (workers, workers > 0, workers)
+    assert 0 < seen.startup_seconds < seen.waiting_seconds < seen.seconds
+
+
+def test_waiting_is_told_from_the_step(discovery: Discovery) -> None:
+    for _batch in DataLoader(Rows(20, seconds=0.002), batch_size=5):
+        time.sleep(0.03)
+    seen = meter_of(discovery).evidence()
+    assert seen.step_ms >= 30
+    assert seen.wait_ms >= 10
+    assert seen.stage == "read"  # asleep is not computing
+    assert seen.input_wait < 0.9
+    assert seen.ready_share is None
+
+
+def test_workers_that_keep_up_have_batches_ready_and_those_that_do_not_have_few(discovery: Discovery) -> None:
+    keeping_up, late = (DataLoader(Rows(30, seconds=each), batch_size=1, num_workers=1) for each in (0.0, 0.02))
+    for _batch in keeping_up:
+        time.sleep(0.01)
+    for _batch in late:
+        pass
+    quick, slow = (each.meter.evidence() for each in discovery.loaders)
+    assert (quick.ready_share or 0) > 0.6
+    assert (slow.ready_share or 0) < 0.4
+    assert slow.stage == "read", slow
+    assert slow.training_seconds == quick.training_seconds == pytest.approx(slow.seconds + quick.seconds)
+
+
+def test_a_validation_between_two_batches_is_no_part_of_the_step(discovery: Discovery) -> None:
+    train, validation = DataLoader(Rows(4), batch_size=1), DataLoader(Rows(10, seconds=0.02), batch_size=1)
+    for _batch in train:
+        for _other in validation:
+            time.sleep(0.001)
+    seen, beside = (each.meter.evidence() for each in discovery.loaders)
+    assert beside.waiting_seconds >= 4 * 10 * 0.02
+    assert seen.seconds < beside.waiting_seconds / 4
+
+
+def test_loaders_that_are_iterated_in_turn_keep_their_steps(discovery: Discovery) -> None:
+    first, second = DataLoader(Rows(8), batch_size=1), DataLoader(Rows(8, seconds=0.01), batch_size=1)
+    for _pair in zip(first, second, strict=True):
+        pass
+    assert discovery.loaders[0].meter.evidence().step_ms >= 10
+
+
+def test_the_same_batches_come_and_the_same_random_numbers_afterwards() -> None:
+    def run() -> list[Any]:
+        torch.manual_seed(5)
+        loader = DataLoader(Rows(40), batch_size=8, shuffle=True, num_workers=2)
+        seen = [batch.tolist() for _ in range(2) for batch in loader]
+        return [seen, torch.rand(4).tolist(), len(loader), list(vars(loader))]
+
+    alone = run()
+    discovery = Discovery(keeps_copies=True)
+    discovery.start()
+    try:
+        assert run() == alone
+    finally:
+        discovery.stop()
+    assert discovery.loaders[0].meter.totals.batches == 10
+    assert run() == alone
+    assert len(discovery.loaders) == 1, "it has stopped"
+
+
+def test_a_worker_that_dies_is_named_with_its_batch(discovery: Discovery) -> None:
+    loader = DataLoader(Dying(64), batch_size=4, num_workers=2)
+    with pytest.raises(RuntimeError, match="DataLoader worker"):
+        list(loader)
+    fault = meter_of(discovery).evidence().fault
+    assert "was killed by SIGKILL while it made batch 6 of the epoch" in fault
+    assert fault.startswith("worker 0 (pid ")
+
+
+def test_an_error_after_which_batches_came_is_no_fault(discovery: Discovery) -> None:
+    class Torn(Rows):
+        def __getitem__(self, index: int) -> torch.Tensor:
+            if index == 3:
+                raise ValueError("torn")
+            return super().__getitem__(index)
+
+    batches = iter(DataLoader(Torn(6), batch_size=1))
+    came = 0
+    for _ in range(6):
+        try:
+            next(batches)
+            came += 1
+        except ValueError:
+            assert meter_of(discovery).fault == "ValueError: torn"
+    assert (came, meter_of(discovery).fault) == (5, "")
+
+
+def test_a_batch_that_cannot_be_counted_counts_as_batch_size() -> None:
+    class Odd:
+        @property
+        def shape(self) -> tuple[int, ...]:
+            raise RuntimeError("no shape yet")
+
+    class Loader:
+        batch_size, num_workers, persistent_workers = 16, 0, False
+
+    meter = Meter(Loader())
+    gone: Any = lambda: None  # noqa: E731
+    iterator: weakref.ref[Any] = gone
+    meter.begin(iterator, 0)
+    meter.ask()
+    meter.get(Odd())
+    assert meter.totals.samples == 16
+
+
+def test_memory_that_a_worker_gains_is_read(discovery: Discovery) -> None:
+    class Growing(Rows):
+        kept: list[bytes] = []  # noqa: RUF012  # of each worker's own
+
+        def __getitem__(self, index: int) -> torch.Tensor:
+            self.kept.append(b"x" * 200_000)
+            return super().__getitem__(index)
+
+    for _batch in DataLoader(Growing(800), batch_size=1, num_workers=1):
+        if meter_of(discovery).evidence().growth_bytes_per_worker > 4_000_000:
+            break
+        time.sleep(0.01)
+    seen = meter_of(discovery).evidence()
+    assert seen.growth_bytes_per_worker > 4_000_000
+    assert seen.descriptors > 3
