@@ -57,7 +57,7 @@ def test_own_work_shows_in_the_totals_of_the_machine() -> None:
     [
         ({}, ""),
         ({"lost_share": 0.05, "others_share": 0.05, "own_share": 0.9}, ""),
-        ({"lost_share": 0.3}, "waited for a CPU that others held for 30 % of the time"),
+        ({"lost_share": 0.3}, "CPU contention: 30 % of the time spent waiting for a CPU"),
         ({"others_share": 0.4, "own_share": 0.1}, ""),
         ({"others_share": 0.4, "own_share": 0.5}, "other processes took 40 % of the CPU time"),
         ({"steal_share": 0.1}, "the hypervisor took 10 %"),
