@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader, Dataset
 
 REPORT = "MMV-Lab/mmv_im2im#66"
 TRUE = "each worker leaves a temporary folder behind, every epoch"
-CHECK, WORDS = "fds", r"temporary"
+CHECK, WORDS = "workers", r"temporary files or folders"
 
 
 class Unpacked(Dataset):

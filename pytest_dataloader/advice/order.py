@@ -54,7 +54,12 @@ def describe_order(evidence: Order) -> str:
 
 
 def _notes(evidence: Order) -> Iterator[str]:
-    """What a training loop should know of the fields of batches."""
+    """What a training loop should know of how much comes, and of the fields of batches."""
+    if evidence.iterable and 0 < evidence.batches_told != evidence.batches:
+        yield f"len() of the loader says {counted(evidence.batches_told, 'batch')}, and {evidence.batches:,} come"
+    for each in evidence.fewer_workers:
+        if each.samples != evidence.compared:
+            yield f"with {counted(each.workers, 'worker')} {counted(each.samples, 'sample')} come"
     for field in evidence.fields:
         name = field.path or "a batch"
         if field.nan_samples:

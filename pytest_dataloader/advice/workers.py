@@ -36,6 +36,9 @@ _GIVE_CPUS_BACK = (
     "os.sched_setaffinity(0, range(os.cpu_count())) in worker_init_fn"
 )
 
+_WRITE_ASIDE = "write to a file of its own name, and os.replace() it into place: others then see the whole or nothing"
+_CLEAN_UP = "remove them where they are used: workers end without atexit, so that tempfile does not clean up after them"
+
 _OPENED_IN_THE_WORKER = "open it in the worker, at the first read, and close what the constructor opened"
 
 END_WHAT_WAS_STARTED = (
@@ -168,6 +171,22 @@ def used_up(seen: Workers) -> str:
     return f"the second epoch is empty, after {counted(seen.batches, 'batch')} in the first: {seen.why}"
 
 
+def files(seen: Workers) -> str:
+    """Files that workers tear, and temporary ones that they leave."""
+    told = [*seen.torn_files]
+    if left := seen.temporary_left:
+        names = ", ".join(path.rpartition("/")[2] for path in left[:3])
+        more = f" and {len(left) - 3:,} more" if len(left) > 3 else ""
+        told.append(f"workers end and leave {len(left):,} temporary files or folders: {names}{more}")
+    return "; ".join(told)
+
+
+def file_advice(seen: Workers) -> tuple[Advice, ...]:
+    """What to change about such files."""
+    found = [_WRITE_ASIDE] if seen.torn_files else []
+    return tuple(Advice("", text) for text in [*found, *([_CLEAN_UP] if seen.temporary_left else [])])
+
+
 def confined(seen: Workers) -> str:
     """Workers that may run on fewer CPUs than this process."""
     cpus = f"{seen.worker_cpus} of {counted(seen.process_cpus, 'CPU')}"
@@ -209,6 +228,8 @@ def _advice(seen: Workers) -> Iterator[Advice]:
             "", "warnings are errors in this run (-W error, filterwarnings): mend what it warns of, or let it pass"
         )
     yield from _about_resources(text, seen)
+    if seen.torn_files:
+        yield Advice("", f"{'; '.join(seen.torn_files)}: {_WRITE_ASIDE}")
     if _CUDA in text:
         yield Advice("DL304", "read and collate on the CPU, and move batches to the device in the main process")
     if _SEED in text:

@@ -20,7 +20,7 @@ RESTS_ON: dict[str, tuple[Part, ...]] = {
     "stages": ("torch_private", "torch_stamps"),
     "memory": ("torch_private", "torch_worker_loop"),
     "randomness": ("torch_private", "torch_pretence"),
-    "order": ("torch_private",),
+    "order": ("torch_private", "torch_pretence"),
     "shards": ("torch_private", "torch_pretence"),
     "resume": ("torch_private", "torch_pretence"),
     "portability": ("torch_private",),

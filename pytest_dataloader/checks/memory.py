@@ -107,6 +107,7 @@ def _evidence(
         seconds=round(seconds, 3),
         attribute_filled_at=filling_site(loader, culprit.finest) if culprit else "",
         accumulating_filled_at=filling_site(loader, found.accumulation.attribute, growing=True),
+        accumulated_elements=(found.accumulation.most or 0) if found.accumulation.by_element else 0,
         batches_ahead=workers * (getattr(loader, "prefetch_factor", None) or 0),
         batch_bytes=found.crossing_bytes_per_batch,
         reference_cycles=found.cycles,

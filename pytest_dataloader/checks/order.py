@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import order as sentences
@@ -31,6 +32,7 @@ from pytest_dataloader.probe.samples.sequence import (
     recurring_share,
 )
 from pytest_dataloader.probe.samples.side_effects import find_side_effect
+from pytest_dataloader.probe.samples.worker_counts import counts_by_workers
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -86,7 +88,12 @@ def measure(loader: Any, *, setting: Setting) -> Order:
         faults = (*faults, OrderFault("process_changed", about.dataset, detail, first.batches))
     if not (first.batches or faults):
         raise EmptyEpoch
-    return _evidence(loader, about, (first, second), alone, faults, time.monotonic() - started)
+    found = _evidence(loader, about, (first, second), alone, faults, time.monotonic() - started)
+    if faults or not found.compared or not iterable or torch_private.iterates_batches(loader):
+        return found
+    setting.progress("counting with fewer workers", 0.9)
+    fewer = counts_by_workers(loader, range(1, loader.num_workers), seconds=min(seconds, _SECONDS))
+    return replace(found, fewer_workers=fewer, seconds=round(time.monotonic() - started, 3))
 
 
 def _evidence(

@@ -74,6 +74,8 @@ def measure(loader: Any, *, setting: Setting) -> Workers:
         seconds=round(time.monotonic() - begun, 3),
         batches_in_epoch=batches_in_epoch(loader),
         hollow=seen.hollow,
+        torn_files=seen.torn_files,
+        temporary_left=seen.temporary_left,
         native_threads=seen.native_threads,
         worker_cpus=seen.worker_cpus,
         process_cpus=seen.process_cpus,
@@ -112,6 +114,8 @@ def judge(evidence: Workers, *, max_startup_seconds: Seconds | None = None) -> V
         return Verdict("failed", "; ".join(evidence.left_by_epochs), advice)
     if evidence.zombies or evidence.lingering:
         return Verdict("failed", sentences.describe_processes_left(evidence), advice)
+    if evidence.torn_files or evidence.temporary_left:
+        return Verdict("inconclusive", sentences.files(evidence), sentences.file_advice(evidence))
     took = evidence.seconds_to_first_batch
     if max_startup_seconds is None or took is None or took <= max_startup_seconds:
         return Verdict("passed", sentences.describe_workers(evidence))

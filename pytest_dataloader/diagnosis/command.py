@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "check": ("check", "MODULE:ATTR", "measure one loader and hold it to limits"),
     "run": ("run", "SCRIPT [ARGS...]", "run a training script and measure the loaders that it iterates"),
+    "attach": ("attach", "PID", "look at a running training from outside"),
     "tune": ("tune", "MODULE:ATTR", "find the settings that make a loader fastest here"),
     "compare": ("compare", "OLD.json NEW.json", "set two runs side by side"),
     "trace record": ("record_trace", "MODULE:ATTR", "write a loader's timeline, for ui.perfetto.dev"),

@@ -328,6 +328,19 @@ class Resampled(IterableDataset[Any]):
         return (random.randrange(SIZE) for _ in range(SIZE // workers))
 
 
+class Equal(IterableDataset[Any]):
+    """Gives each worker as many rows as the others: ``size`` may not go round."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __iter__(self) -> Iterator[int]:
+        worker = get_worker_info()
+        workers, number = (worker.num_workers, worker.id) if worker else (1, 0)
+        share = self.size // workers
+        return iter(range(number * share, (number + 1) * share))
+
+
 class Lying(IterableDataset[Any]):
     """A stream of SIZE samples, shared among workers, that says it has ``length``."""
 

@@ -10,9 +10,10 @@ from itertools import islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import enclosing, scopes
+from dl_lint.flow import aliases, enclosing, scopes
 from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.interpreter import arguments, classes, configurations, objects
+from dl_lint.flow.outcomes import truth_of
 from dl_lint.flow.program import operation
 from dl_lint.flow.scopes import Scope
 from dl_lint.flow.values import (
@@ -30,6 +31,7 @@ from dl_lint.flow.values import (
     Option,
     Parameter,
     Partial,
+    Table,
     Tensor,
     Value,
     alternatives,
@@ -43,13 +45,17 @@ if TYPE_CHECKING:
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
     from dl_lint.flow.scopes import Binding
+    from dl_lint.source.syntax import Param
 
 
-MOST_CALLS = 16
+MOST_CALLS = 64
 """Calls of one function that its parameters are bound from; a function with more is taken for a general one."""
 
 MOST_CANDIDATES = 300
 """Calls by one name that are looked at; names such as ``get`` and ``forward`` tell nothing."""
+
+MOST_KINDS = 16
+"""Classes that share a constructor and are looked for under other names."""
 
 SPAWNERS = {"spawn": 1, "start_processes": 1, "Process": 0, "Thread": 0, "elastic_launch": 0}
 """Functions that call one of their arguments with ``args``, after so many arguments of their own (the rank)."""
@@ -134,6 +140,11 @@ def _candidates(program: Program, scope: Scope) -> list[ast.Call]:
         names += [scope.parent.name, "cls"]
         names += [sub.scope.name for sub in classes.subclasses(program, Class(scope.parent))]
     names += [alias for name in names for alias in _aliases(program).get(name, ())]
+    if scope.name == "__init__" and scope.parent is not None:
+        kinds = (Class(scope.parent), *classes.subclasses(program, Class(scope.parent)))
+        names += (name for kind in kinds[:MOST_KINDS] for name in aliases.carried(program, kind.scope.name))
+    elif not scope.is_method:
+        names += aliases.carried(program, scope.name)
     return [call for name in dict.fromkeys((*names, *SPAWNERS)) for call in program.modules.calls.get(name, ())]
 
 
@@ -191,6 +202,8 @@ def _may_be(program: Program, func: ast.expr, scope: Scope) -> bool:
     root = func
     while isinstance(root, ast.Attribute):
         root = root.value
+    if _is_super(root):
+        return _is_below(program, func, scope)
     if not isinstance(root, ast.Name):
         return scope.is_method
     at, outer = program.sites[root].scope, scope.parent
@@ -200,6 +213,19 @@ def _may_be(program: Program, func: ast.expr, scope: Scope) -> bool:
     if not bindings:
         return "*" in at.file.module.bindings
     return scope.is_method or any(_may_bind(one, scope, isinstance(func, ast.Name)) for one in bindings)
+
+
+def _is_super(expr: ast.expr) -> bool:
+    return isinstance(expr, ast.Call) and isinstance(expr.func, ast.Name) and expr.func.id == "super"
+
+
+def _is_below(program: Program, node: ast.AST, scope: Scope) -> bool:
+    """Whether a node stands in a class that derives from the one of the method ``scope``: only there ``super()`` leads
+    to it."""
+    within = program.sites[node].scope
+    while within.kind != "class" and within.parent is not None:
+        within = within.parent
+    return scope.parent is not None and Class(within) in classes.subclasses(program, Class(scope.parent))
 
 
 def _visible(at: Scope | None, name: str) -> list[Binding]:
@@ -246,10 +272,10 @@ def bind(program: Program, parameter: Parameter) -> Value:
     frames = callers.frames
     if frames is None:
         return UNKNOWN
-    shown = [frame for frame in frames if _is_use(program, frame)]
+    shown = uses(program, frames)
     if shown:
         return union(program.resolve(passed_for(program, frame, parameter)) for frame in shown)
-    return _uncalled(program, parameter) if not frames else UNKNOWN
+    return _uncalled(program, parameter)
 
 
 @feature("parameters that decorators pass", None)
@@ -263,18 +289,25 @@ def _configured(program: Program, parameter: Parameter) -> Value | None:
     return None
 
 
-def _is_use(program: Program, frame: Frame) -> bool:
-    """Whether a call says what a function is given in use: tests call with small values of their own."""
+def uses(program: Program, frames: tuple[Frame, ...]) -> list[Frame]:
+    """The calls that say what a function is given in use: tests call with small values of their own."""
     sites = program.sites
-    return not _is_of_suite(sites[frame.call].scope.file.path) or _is_of_suite(frame.scope.file.path)
+    return [
+        frame
+        for frame in frames
+        if not _is_of_suite(sites[frame.call].scope.file.path) or _is_of_suite(frame.scope.file.path)
+    ]
 
 
 def _uncalled(program: Program, parameter: Parameter) -> Value:
-    """A parameter of a function that nobody in the project calls."""
+    """A parameter of a function that nobody in the project calls, but its tests."""
     option = _click_option(program, parameter)
     if option is not None:
         return option
     param = parameter.param
+    if param.kind == "kwargs":
+        given = _click_options(program, parameter.scope)
+        return Table(tuple(given), False, None) if given else UNKNOWN
     if param.node.annotation is not None:
         for one in alternatives(program.symbolic(param.node.annotation)):
             if isinstance(one, Class) and not classes.external_bases(program, one):
@@ -286,15 +319,20 @@ def _uncalled(program: Program, parameter: Parameter) -> Value:
 
 @feature("parameters that decorators pass", None)
 def _click_option(program: Program, parameter: Parameter) -> Value | None:
-    node = parameter.scope.node
+    return dict(_click_options(program, parameter.scope)).get(parameter.param.name)
+
+
+def _click_options(program: Program, scope: Scope) -> list[tuple[str, Value]]:
+    """The options that the decorators of click declare, under every name that one may go by."""
+    node = scope.node
+    found: list[tuple[str, Value]] = []
     for decorator in node.decorator_list if isinstance(node, FunctionDefinition) else ():
         if isinstance(decorator, ast.Call) and (dotted(decorator.func) or "").endswith("option"):
             names = [str(a.value) for a in decorator.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-            plain = {name.lstrip("-").replace("-", "_") for name in names}
-            if parameter.param.name in plain:
-                default = arguments.given(program, decorator, (), "default").symbolic
-                return Option(UNKNOWN if isinstance(default, Absent) else default, "command line", decorator)
-    return None
+            default = arguments.given(program, decorator, (), "default").symbolic
+            option = Option(UNKNOWN if isinstance(default, Absent) else default, "command line", decorator)
+            found += ((name.lstrip("-").replace("-", "_"), option) for name in names)
+    return found
 
 
 def _is(value: Value, scope: Scope) -> bool:
@@ -376,45 +414,93 @@ DEEPEST_COMPOSITION = 4
 Entry = tuple[Scope, Class | None]
 """A function with the class of the object that it is called on, if it is known."""
 
+Switches = tuple[tuple[str, bool], ...]
+"""The parameters that a function's tests ask for by their mere names, with what one call gives them."""
+
 
 def reachable(program: Program, *roots: Scope, cls: Class | None = None) -> tuple[Scope, ...]:
     """The functions that run when ``roots`` do, themselves first.
 
     Methods called on self are looked up in the class of the object (``cls`` for ``roots``), so that a base's
-    ``__getitem__`` reaches what a subclass overrides.
+    ``__getitem__`` reaches what a subclass overrides; and what stands below ``if grow:`` is reached by calls that pass
+    no ``grow=False``.
     """
-    found: dict[Entry, None] = {(root, cls): None for root in roots}
+    found: dict[tuple[Scope, Class | None, Switches], None] = {(root, cls, ()): None for root in roots}
     waiting = list(found)
     while waiting and len(found) < MOST_REACHED:
-        function, on = waiting.pop(0)
-        for entry in program.once(("called", function, on), partial(_all_called, program, function, on)):
+        state = waiting.pop(0)
+        for entry in program.once(("called", *state), partial(_all_called, program, *state)):
             if entry not in found:
                 found[entry] = None
                 waiting.append(entry)
-    return tuple(dict.fromkeys(function for function, _ in found))
+    return tuple(dict.fromkeys(function for function, _, _ in found))
 
 
-def _all_called(program: Program, function: Scope, cls: Class | None) -> tuple[Entry, ...]:
-    return tuple(dict.fromkeys(_called(program, function, cls)))
+def _all_called(
+    program: Program, function: Scope, cls: Class | None, switches: Switches
+) -> tuple[tuple[Scope, Class | None, Switches], ...]:
+    return tuple(dict.fromkeys(_called(program, function, cls, switches)))
 
 
-def _called(program: Program, function: Scope, cls: Class | None) -> Iterator[Entry]:
+def _called(
+    program: Program, function: Scope, cls: Class | None, switches: Switches
+) -> Iterator[tuple[Scope, Class | None, Switches]]:
     owner = function.receiver
     for scope in classes.with_inner(function):
         for call in scope.calls:
-            method = _on_self(call, owner) if cls is not None else None
-            if method is not None and cls is not None:
-                defined = classes.of_class(program, cls, method)
-                if isinstance(defined, Function):
-                    yield defined.scope, cls
-                else:
-                    yield from _entries(program, program.resolve(objects.of_instance(program, Instance(cls), method)))
-            else:
-                yield from _entries(program, program.value(call.func))
+            if not _is_never_made(program, call, switches):
+                for entered, on in _entered_by(program, call, owner, cls):
+                    yield entered, on, _switches(program, entered, call)
         if cls is not None and owner:
-            yield from ((found, cls) for found in _properties(program, scope, owner, cls))
+            yield from ((found, cls, ()) for found in _properties(program, scope, owner, cls))
         if owner:
-            yield from _items(program, scope, owner)
+            yield from ((found, on, ()) for found, on in _items(program, scope, owner))
+
+
+def _entered_by(program: Program, call: ast.Call, owner: str | None, cls: Class | None) -> Iterator[Entry]:
+    """What a call enters, in a method of an object of ``cls``."""
+    method = _on_self(call, owner) if cls is not None else None
+    if method is None or cls is None:
+        yield from _entries(program, program.value(call.func))
+        return
+    defined = classes.of_class(program, cls, method)
+    if isinstance(defined, Function):
+        yield defined.scope, cls
+    else:
+        yield from _entries(program, program.resolve(objects.of_instance(program, Instance(cls), method)))
+
+
+def _switches(program: Program, scope: Scope, call: ast.Call) -> Switches:
+    """What a call gives the parameters that the tests in a function ask for."""
+    asked = program.read_off(("switches", scope), partial(_asked_for, program, scope))
+    frame = Frame(scope, call)
+    found = ((param.name, truth_of(program.resolve(arguments.bound(program, frame, param)))) for param in asked)
+    return tuple((name, given) for name, given in found if given is not None)
+
+
+def _asked_for(program: Program, scope: Scope) -> tuple[Param, ...]:
+    """The parameters that a test around a call consists of."""
+    asked = {
+        test.id
+        for inner in classes.with_inner(scope)
+        for call in inner.calls
+        for test, _ in _bare_tests(program, call)
+        if isinstance(test, ast.Name)
+    }
+    return tuple(param for param in scope.params if param.name in asked)
+
+
+def _bare_tests(program: Program, call: ast.Call) -> Iterator[tuple[ast.expr, bool]]:
+    for test, outcome in enclosing.tests_around(program, call):
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, outcome = test.operand, not outcome
+        yield test, outcome
+
+
+def _is_never_made(program: Program, call: ast.Call, switches: Switches) -> bool:
+    """Whether a parameter that a call depends on is given the other value: ``if grow:``, of ``grow=False``."""
+    return any(isinstance(test, ast.Name) and (test.id, not outcome) in switches
+               for test, outcome in _bare_tests(program, call)) if switches else False  # fmt: skip
 
 
 def _on_self(call: ast.Call, owner: str | None) -> str | None:

@@ -208,7 +208,7 @@ class _Walk:
                     self.change(Change(holder, "inner" if inner else func.attr, node, None, value, site))
         elif isinstance(func, ast.Name):
             self.file.methods[func.id].append(node)
-        elif isinstance(func, ast.Subscript):
+        elif isinstance(func, ast.Subscript | ast.Call):
             self.file.methods[PICKED].append(node)
         return False
 

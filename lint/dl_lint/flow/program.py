@@ -350,7 +350,8 @@ class Program:
                 same = items is value.items and element is value.element
                 return value if same else replace(value, items=items, element=element)
             case Table():
-                return replace(value, items=tuple((k, self.rewrite(v, bind, frame)) for k, v in value.items))
+                table = tuple((k, self.rewrite(v, bind, frame)) for k, v in value.items)
+                return replace(value, items=table, rest=self.rewrite(value.rest, bind, frame))
             case Bound():
                 return replace(value, receiver=self.rewrite(value.receiver, bind, frame))
             case Partial():
@@ -378,7 +379,7 @@ class Program:
         if found == base and key == value.key:
             return value
         made = self._derived(found, value.step, key)
-        return self._again(made, bind, frame) if value.step == "call" else made
+        return self._again(made, bind, frame) if value.step == "call" or _is_open(made) else made
 
     def _again(self, value: Value, bind: Bind, frame: Frame | None) -> Value:
         """Bind what the arguments of a call brought in, that only now could be followed."""
@@ -395,6 +396,15 @@ class Program:
                 return replace(value, frames=(*value.frames, frame))
             at = at.parent
         return value
+
+
+def _is_open(value: Value) -> bool:
+    """Whether a step came to something that other calls say more about."""
+    if isinstance(value, OneOf):
+        return any(map(_is_open, value.members))
+    while isinstance(value, Derived):
+        value = value.base
+    return isinstance(value, Parameter)
 
 
 def _constructs(frame: Frame, cls: Scope) -> bool:

@@ -77,25 +77,27 @@ class Origin:
         return self.reason in OPEN
 
 
-def is_known(value: Value) -> bool:
+def is_known(program: Program, value: Value) -> bool:
     """Whether something is known of a value in every way that leads to it."""
     found = alternatives(value)
-    return bool(found) and not any(map(_is_lost, found))
+    return bool(found) and not any(_is_lost(program, one) for one in found)
 
 
-def _is_lost(value: Value) -> bool:
+def _is_lost(program: Program, value: Value) -> bool:
     match value:
         case Unknown():
             return True
         case Option():
-            return any(map(_is_lost, alternatives(value.default)))
+            return any(_is_lost(program, one) for one in alternatives(value.default))
+        case Derived():
+            return _is_setting(program, value)
         case _:
             return value == ABSENT
 
 
 def origin(program: Program, expr: ast.AST | None) -> Origin | None:
     """The origin of what is not known of an expression; None where all of it is known."""
-    if not isinstance(expr, ast.expr) or is_known(program.value(expr)):
+    if not isinstance(expr, ast.expr) or is_known(program, program.value(expr)):
         return None
     return _Search(program).of(expr)
 
@@ -114,7 +116,11 @@ class _Search:
         return self._of(expr) or Origin("computed", quoted(expr), expr)
 
     def _of(self, expr: ast.expr) -> Origin | None:
-        asked = [one for one in alternatives(self._program.value(expr)) if isinstance(one, Option) and _is_lost(one)]
+        asked = [
+            one
+            for one in alternatives(self._program.value(expr))
+            if isinstance(one, Option) and _is_lost(self._program, one)
+        ]
         if asked:
             return Origin("left to the user", f"the {asked[0].source} gives no default", asked[0].node)
         match expr:
@@ -140,7 +146,7 @@ class _Search:
     def _first(self, *parts: ast.expr | None) -> Origin | None:
         """The origin of the first part that is not known."""
         for part in parts:
-            if part is not None and not is_known(self._program.value(part)):
+            if part is not None and not is_known(self._program, self._program.value(part)):
                 found = self.of(part)
                 if found is not None:
                     return found
@@ -161,7 +167,7 @@ class _Search:
             case "param", ast.arg() as node:
                 return self._parameter(node, binding.site.scope)
             case (("import" | "from"), ast.ImportFrom() | ast.Import()):
-                if is_known(names.bound_value(self._program, binding)):
+                if is_known(self._program, names.bound_value(self._program, binding)):
                     return None
                 named = f"{getattr(binding.node, 'module', None) or ''}.{binding.name}".lstrip(".")
                 return Origin("an import that is not found", f"`{named}`", binding.node)
@@ -172,11 +178,12 @@ class _Search:
         frames = call_graph.all_callers(self._program, scope)
         if frames is None:
             return Origin("called at too many places", f"`{scope.name}`", node)
+        frames = tuple(call_graph.uses(self._program, frames))
         if not frames:
             return Origin("left to the caller", f"nothing here calls `{scope.name}`", node)
         param = next(one for one in scope.params if one.node is node)
         for frame in frames:
-            if is_known(self._program.resolve(arguments.bound(self._program, frame, param))):
+            if is_known(self._program, self._program.resolve(arguments.bound(self._program, frame, param))):
                 continue
             given = arguments.passed(self._program, frame, param.name).node
             passed = given.value if isinstance(given, ast.keyword | ast.Starred) else given
@@ -195,7 +202,7 @@ class _Search:
             match one:
                 case Function(scope=scope):
                     return self._returned(scope)
-                case _ if _is_lost(one):
+                case _ if _is_lost(self._program, one):
                     return self._callee(expr.func)
                 case _:
                     continue
@@ -225,7 +232,7 @@ class _Search:
                 case Module():
                     return Origin("a name that nothing binds", quoted(expr), expr)
                 case _ if _is_setting(self._program, one):
-                    return Origin("a setting without a known origin", quoted(expr), expr)
+                    return self._setting(one, expr)
                 case Derived():
                     return Origin("what a library returns", quoted(expr), expr)
                 case _:
@@ -233,26 +240,39 @@ class _Search:
         return self.of(expr.value)
 
     def _stored(self, cls: Class, expr: ast.Attribute) -> Origin | None:
+        is_set = False
         for one in classes.lineage(self._program, cls):
             stores = classes.storing(self._program, one).get(expr.attr, ()) if isinstance(one, Class) else ()
             for method, key in stores:
+                is_set = True
                 for binding in visible_at_end(method, key).bindings:
                     found = self._binding(binding)
                     if found is not None:
                         return found
             body = one.scope.bindings.get(expr.attr, ()) if isinstance(one, Class) else ()
             for binding in body:
+                is_set = True
                 function = names.of_binding(self._program, binding)
                 if isinstance(function, Function):
                     return self._returned(function.scope)
+        if is_set:
+            return None
         detail = f"no method of `{cls.scope.name}` stores `{expr.attr}`"
         return Origin("an attribute that nothing sets", detail, expr)
 
+    def _setting(self, value: Value, expr: ast.expr) -> Origin:
+        """Of a setting that no code and no file of the repository is known to make."""
+        root = _root(value)
+        if isinstance(root, Made) and configurations.is_read(self._program, root):
+            return Origin("left to the user", f"{quoted(expr)} is of the file that `{root.name}` reads", expr)
+        return Origin("a setting without a known origin", quoted(expr), expr)
+
     def _item(self, expr: ast.Subscript) -> Origin | None:
         base = self._program.value(expr.value)
-        if any(_is_setting(self._program, one) for one in alternatives(base)):
-            return Origin("a setting without a known origin", quoted(expr), expr)
-        if not is_known(base):
+        for one in alternatives(base):
+            if _is_setting(self._program, one):
+                return self._setting(one, expr)
+        if not is_known(self._program, base):
             return self.of(expr.value)
         kinds = tuple(one for one in alternatives(base) if isinstance(one, Table | Collection))
         return Origin("an item of a container" if kinds else "what a library returns", quoted(expr), expr)
@@ -262,11 +282,14 @@ def _receiver(call: ast.Call) -> tuple[ast.expr, ...]:
     return (call.func.value,) if isinstance(call.func, ast.Attribute) else ()
 
 
+def _root(value: Value) -> Value:
+    while isinstance(value, Derived):
+        value = value.base
+    return value
+
+
 def _is_setting(program: Program, value: Value) -> bool:
-    inner = value
-    while isinstance(inner, Derived):
-        inner = inner.base
-    return configurations.is_configuration(program, inner) or (
+    return configurations.is_configuration(program, _root(value)) or (
         isinstance(value, Table) and isinstance(value.node, ast.Call)
     )
 

@@ -181,7 +181,7 @@ class FileIndex:
 
 
 PICKED = "[]"
-"""In place of a name, for what is called where a dict or a list holds it."""
+"""In place of a name, for what is called where a dict or a list holds it, or a function returns it."""
 
 Sites = dict[ast.AST, Site]
 Parents = dict[ast.AST, ast.AST]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from dl_lint.flow.scopes import FileIndex, Scope
     from dl_lint.source.syntax import Param
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 WIDEST = 8
 """Alternatives that a union keeps; a wider one is unknown. Real loaders differ in two or three ways."""
+
+
+MOST_OBJECTS = 32
+"""The same of objects, classes and functions: a table of a project's datasets has some twenty."""
 
 
 class Value:
@@ -277,17 +281,19 @@ class Collection(Value):
 
 @_value
 class Table(Value):
-    """A dict; an item is ``ABSENT`` or a union with it where it may be missing. ``closed`` when there are no others."""
+    """A dict; an item is ``ABSENT`` or a union with it where it may be missing. ``closed`` when there are no others,
+    which else are ``rest``."""
 
     items: tuple[tuple[Literal, Value], ...]
     closed: bool
     node: ast.AST | None
+    rest: Value = UNKNOWN
 
     def get(self, key: Literal) -> Value:
         for name, value in self.items:
             if name == key and type(name) is type(key):
                 return value
-        return ABSENT if self.closed else UNKNOWN
+        return ABSENT if self.closed else self.rest
 
 
 @_value
@@ -307,8 +313,10 @@ class Parameter(Value):
 
 @_value
 class Derived(Value):
-    """Something taken from a value by ``key``; step is attr, item, slice, keyword (``**base``), laid
-    (``{**base, **key}``), iterate, call or operand (what the function of torch ``key`` makes of it)."""
+    """Something taken from a value by ``key``; step is attr, chosen (an attr by any name), share (a part, rounded
+    up), prepared (by accelerate), item, slice, keyword
+    (``**base``), laid (``{**base, **key}``), iterate, call or operand (what the function of torch ``key`` makes of
+    it)."""
 
     base: Value
     step: str
@@ -340,11 +348,38 @@ def union(values: Iterable[Value]) -> Value:
             members[value] = None
     if not members:
         return NOTHING
-    if len(members) > WIDEST:
+    if _is_too_wide(members):
+        members = dict.fromkeys(_widened(members))
+    if _is_too_wide(members):
         kept = [m for m in members if not isinstance(m, Unknown)][: WIDEST - 1]
         return OneOf((*kept, UNKNOWN))
     found = tuple(members)
     return found[0] if len(found) == 1 else OneOf(found)
+
+
+def _widened(values: Iterable[Value]) -> Iterator[Value]:
+    """Objects without the calls that brought them here, so that those made at one place are one, and of the options
+    with one default the first."""
+    options: dict[tuple[Value, str], Option] = {}
+    for value in values:
+        match value:
+            case Instance() | Made() if value.frames and not isinstance(value, Loader):
+                yield replace(value, frames=())
+            case Option():
+                yield options.setdefault((value.default, value.source), value)
+            case _:
+                yield value
+
+
+def _is_too_wide(members: dict[Value, None]) -> bool:
+    return len(members) > WIDEST and (len(members) > MOST_OBJECTS or not all(map(_is_object, members)))
+
+
+def _is_object(value: Value) -> bool:
+    """Whether a value is one of those of which many are told apart; loaders, which rules follow into every loop that
+    is given one of many, are not."""
+    kinds = isinstance(value, Instance | Made | Class | Function | Bound) or value == NONE
+    return kinds and not isinstance(value, Loader)
 
 
 def alternatives(value: Value) -> tuple[Value, ...]:

@@ -159,6 +159,26 @@ class TextArray(_Word):
     """An array of the lines of a text file."""
 
 
+class Opens(_Word):
+    """A handle with a position or a lock of its own, which forked processes share: ``Opens["an HDF5 file"]``."""
+
+
+class Database(_Word):
+    """An opened file of many records, whose number it knows."""
+
+
+class Parts(_Word):
+    """An opened file whose items are parts of it, read on demand."""
+
+
+class Unpicklable(_Word):
+    """Something that cannot be pickled or unpickled: ``Unpicklable["a lock"]``."""
+
+
+class Unpickles(_Word):
+    """Whatever Python objects a file holds."""
+
+
 class HubDataset(_Word):
     """A dataset of Hugging Face's, or several by their names."""
 
@@ -180,6 +200,10 @@ class DefaultSettings(Settings):
 
 class SettingsFile(_Word):
     """What a file of settings, or of something else, holds."""
+
+
+class Merged(_Word):
+    """Settings laid over one another."""
 
 
 class CpuCount(_Word):

@@ -24,7 +24,7 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.pipeline import datasets, loaders, records, workers
-from dl_lint.pipeline.handles import HANDLES
+from dl_lint.pipeline.handles import what_opens
 from dl_lint.pipeline.retention import ADDING
 from dl_lint.source.positions import span
 from dl_lint.source.syntax import Assignment, FunctionDefinition, are_alike, dotted, targets
@@ -246,7 +246,7 @@ def _is_own(program: Program, value: ast.expr | None) -> bool:
         while isinstance(one, Derived):
             is_result = is_result or one.step == "call"
             one = one.base
-        if isinstance(one, Made) and one.name in HANDLES:
+        if isinstance(one, Made) and what_opens(program, one.name):
             return True
         if not is_result and (isinstance(one, Instance) or (isinstance(one, Made) and one.name.startswith(_TOOLS))):
             return True

@@ -36,11 +36,6 @@ if TYPE_CHECKING:
 DEEPEST = 8
 """Containers that are followed into one another in search of what they were filled from."""
 
-DATABASES = frozenset(
-    {"h5py.File", "tables.open_file", "netCDF4.Dataset", "lmdb.open", "lmdb.Environment", "sqlite3.connect"}
-)
-"""What opens a file of many records, whose number it knows."""
-
 _TEXT = frozenset({"read", "readline", "read_text", "strip", "rstrip", "lstrip", "lower", "decode", "replace"})
 """Methods that give one string."""
 
@@ -54,8 +49,6 @@ _PASSING = frozenset(
 
 _NUMBERING = frozenset({"builtins.range", "torch.arange", "torch.randperm", "numpy.arange", "numpy.random.permutation"})
 """Functions that give as many numbers as they are told."""
-
-_PICKLES = frozenset({"pickle.load", "pickle.loads", "joblib.load", "cloudpickle.load", "dill.load"})
 
 IMAGES = ("torchvision.transforms.", "torchvision.io.", "PIL.", "cv2.", "imageio.")
 _ARRAYS = ("numpy.", "torch.", "torchaudio.load", "h5py.", "zarr.", "scipy.", "pyarrow.", "soundfile.", *IMAGES)
@@ -145,8 +138,8 @@ def _counts(program: Program, expr: ast.expr, depth: int) -> bool:
     """Whether a number is the length of something large, or what a database says of its own."""
     if isinstance(expr, ast.Call) and isinstance(expr.func, ast.Name) and expr.func.id == "len" and expr.args:
         counted = program.value(expr.args[0])
-        return _is_of_database(counted) or is_large(program, counted, depth - 1) or _is_own(program, counted)
-    return _is_of_database(program.value(expr))
+        return _is_of_database(program, counted) or is_large(program, counted, depth - 1) or _is_own(program, counted)
+    return _is_of_database(program, program.value(expr))
 
 
 def _is_own(program: Program, counted: Value) -> bool:
@@ -158,12 +151,12 @@ def _is_own(program: Program, counted: Value) -> bool:
     return not (isinstance(count, Const) and isinstance(count.value, int) and count.value <= FEW_ITEMS)
 
 
-def _is_of_database(value: Value) -> bool:
+def _is_of_database(program: Program, value: Value) -> bool:
     """Whether something was read out of a database or of a file that is organised as one."""
     for one in alternatives(value):
         while isinstance(one, Derived):
             one = one.base
-        if isinstance(one, Made) and one.name in DATABASES:
+        if isinstance(one, Made) and program.models.has(one.name, "Database"):
             return True
     return False
 
@@ -203,12 +196,12 @@ def grows_with_data(program: Program, change: ast.AST, depth: int = DEEPEST) -> 
     ):
         return True
     values = [program.value(one) for one in added] if many else []
-    return any(_is_unpickled(one) or is_large(program, one, depth - 1) for one in values)
+    return any(_is_unpickled(program, one) or is_large(program, one, depth - 1) for one in values)
 
 
-def _is_unpickled(value: Value) -> bool:
+def _is_unpickled(program: Program, value: Value) -> bool:
     """Whether something came out of a pickle: of unknown kind, but what a list is extended by is many objects."""
-    return any(isinstance(one, Made) and one.name in _PICKLES for one in alternatives(value))
+    return any(isinstance(one, Made) and program.models.has(one.name, "Unpickles") for one in alternatives(value))
 
 
 @feature("arrays")

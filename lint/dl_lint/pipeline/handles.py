@@ -22,34 +22,13 @@ if TYPE_CHECKING:
     from dl_lint.pipeline.datasets import Read
 
 
-HANDLES = {
-    "h5py.File": "an HDF5 file",
-    "tables.open_file": "an HDF5 file",
-    "pandas.HDFStore": "an HDF5 file",
-    "netCDF4.Dataset": "a netCDF file",
-    "lmdb.open": "an LMDB environment",
-    "lmdb.Environment": "an LMDB environment",
-    "sqlite3.connect": "an SQLite connection",
-    "zipfile.ZipFile": "a zip archive",
-    "tarfile.open": "a tar archive",
-    "tarfile.TarFile": "a tar archive",
-    "builtins.open": "a file",
-    "io.open": "a file",
-    "codecs.open": "a file",
-    "gzip.open": "a file",
-    "gzip.GzipFile": "a file",
-    "bz2.open": "a file",
-    "bz2.BZ2File": "a file",
-    "lzma.open": "a file",
-    "lzma.LZMAFile": "a file",
-}
-"""What opens something with a position or a lock of its own that forked processes share, and what that is.
+def what_opens(program: Program, name: str) -> str | None:
+    """What a function opens, if that has a position or a lock of its own, which forked processes share.
 
-mmap, numpy.memmap and numpy.load(mmap_mode=…) have no position and may be shared.
-"""
+    mmap, numpy.memmap and numpy.load(mmap_mode=…) have no position and may be shared.
+    """
+    return next((mark.of[0] for mark in program.models.get(name).marks if mark.kind == "Opens"), None)
 
-_PARTS = {"h5py.File", "tables.open_file", "pandas.HDFStore", "netCDF4.Dataset"}
-"""Files whose items are parts of the file, read on demand."""
 
 _METHODS = frozenset({"cursor", "begin", "open", "open_db", "get_node"})
 """Methods that return something through which the handle is still read."""
@@ -60,33 +39,33 @@ _POSITIONED = frozenset({"fileno", "name", "closed", "close", "filename", "mode"
 PICKLED_BY_HAND = ("__getstate__", "__reduce__", "__reduce_ex__")
 
 
-def opened(value: Value) -> Iterator[Made]:
+def opened(program: Program, value: Value) -> Iterator[Made]:
     """The handles that ``value`` is, holds or reads through."""
     for one in alternatives(value):
         match one:
             case Made():
-                if one.name in HANDLES:
+                if what_opens(program, one.name) is not None:
                     yield one
             case Derived():
-                yield from _behind(one)
+                yield from _behind(program, one)
             case Collection():
                 for item in one.items if one.items is not None else (one.element,):
-                    yield from opened(item)
+                    yield from opened(program, item)
             case Table():
                 for _, item in one.items:
-                    yield from opened(item)
+                    yield from opened(program, item)
             case _:
                 continue
 
 
-def _behind(value: Derived) -> Iterator[Made]:
+def _behind(program: Program, value: Derived) -> Iterator[Made]:
     """``file["images"]``, ``file.get("images")``, ``connection.cursor()``; not ``file["images"][:]``, which is data."""
     base, parts = value.base, 0
     if value.step == "call" and isinstance(base, Derived) and base.step == "attr" and base.key in _METHODS:
-        yield from opened(base.base)
+        yield from opened(program, base.base)
         return
     if value.step == "call" and isinstance(base, Derived) and base.step == "attr" and base.key == "get":
-        yield from (one for one in opened(base.base) if one.name == "h5py.File")
+        yield from (one for one in opened(program, base.base) if program.models.has(one.name, "Parts"))
         return
     inner: Value = value
     while isinstance(inner, Derived) and (inner.step == "item"):
@@ -94,7 +73,7 @@ def _behind(value: Derived) -> Iterator[Made]:
         if not named and isinstance(inner.base, Derived):
             return
         inner, parts = inner.base, parts + 1
-    if parts and isinstance(inner, Made) and inner.name in _PARTS:
+    if parts and isinstance(inner, Made) and program.models.has(inner.name, "Parts"):
         yield inner
 
 
@@ -134,10 +113,10 @@ def shared(program: Program, cls: Class) -> Iterator[Shared]:
 
 def _read_through(program: Program, cls: Class, read: Read) -> Iterator[Made]:
     """The handles that an attribute is or holds, also under keys: ``self.files[path] = h5py.File(path)``."""
-    yield from opened(program.value(read.node))
+    yield from opened(program, program.value(read.node))
     for kept in datasets.kept(program, cls):
         if kept.attribute == read.attribute and kept.change is not None and kept.change.kind == "item":
-            yield from opened(program.value(kept.change.value))
+            yield from opened(program, program.value(kept.change.value))
 
 
 def _for_reading(program: Program, opened: tuple[Made, ...]) -> tuple[Made, ...]:
@@ -152,7 +131,7 @@ def _is_stored_in(program: Program, cls: Class, made: Made, building: tuple[Scop
         kept.method
         for kept in datasets.kept(program, cls)
         if kept.binding is not None
-        and any(one.call is made.call for one in opened(names.bound_value(program, kept.binding)))
+        and any(one.call is made.call for one in opened(program, names.bound_value(program, kept.binding)))
     ]
     return not storing or any(method in building for method in storing)
 
@@ -193,7 +172,7 @@ def _is_closed(program: Program, made: Made, building: tuple[Scope, ...]) -> boo
             for call in scope.calls:
                 if isinstance(call.func, ast.Attribute) and call.func.attr == "close":
                     later = function is not opener or program.site(call).order > opening
-                    if later and made in opened(program.value(call.func.value)):
+                    if later and made in opened(program, program.value(call.func.value)):
                         return True
     return False
 

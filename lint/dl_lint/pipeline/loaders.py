@@ -197,7 +197,8 @@ def _class_names(program: Program) -> set[str]:
 
 @feature("aliases of loader classes", NOTHING_MORE)
 def _bound_to(program: Program, file: FileIndex, names: set[str]) -> Iterator[str]:
-    """Names that are given one of ``names`` without calling it: ``cls = DataLoader if … else …``, imports as."""
+    """Names that are given one of ``names`` without calling it: ``cls = DataLoader if … else …``, imports as, the
+    parameters that it is the default of."""
     for scope in file.scopes:
         for name, bindings in scope.bindings.items():
             for binding in bindings:
@@ -206,6 +207,11 @@ def _bound_to(program: Program, file: FileIndex, names: set[str]) -> Iterator[st
         for wanted in names & scope.loads.keys():
             for load in scope.loads[wanted]:
                 yield from _receivers(program, load)
+        yield from (param.name for param in scope.params if _last_name(param.default) in names)
+
+
+def _last_name(expr: ast.AST | None) -> str:
+    return (dotted(expr) or "").rpartition(".")[2]
 
 
 def _receivers(program: Program, node: ast.AST) -> Iterator[str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import enclosing, guards
 from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.interpreter import classes, objects
-from dl_lint.flow.reaching import reaching, visible_at_end
+from dl_lint.flow.reaching import visible_at_end
 from dl_lint.flow.values import (
     Bound,
     Class,
@@ -27,34 +26,25 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.pipeline import datasets, workers
-from dl_lint.pipeline.handles import HANDLES, PICKLED_BY_HAND
-from dl_lint.source.syntax import dotted, targets
+from dl_lint.pipeline.handles import PICKLED_BY_HAND
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.flow.program import Program
-    from dl_lint.flow.scopes import Binding, Scope
+    from dl_lint.flow.scopes import Scope
     from dl_lint.flow.values import Value
 
 
 DEEPEST = 12
 """Objects in objects that are looked into: a lambda in a Lambda in a Compose in a dataset in a Subset is four."""
 
-UNPICKLABLE = {
-    "threading.Lock": "a lock",
-    "threading.RLock": "a lock",
-    "threading.Condition": "a lock",
-    "threading.Event": "a lock",
-    "threading.Semaphore": "a lock",
-    "threading.local": "thread-local data",
-    "concurrent.futures.ThreadPoolExecutor": "a pool of threads",
-    "torch.Generator": "a torch.Generator",
-    "multiprocessing.Manager": "a manager of shared objects",
-    "torch.multiprocessing.Manager": "a manager of shared objects",
-    **{name: "an open file" for name, what in HANDLES.items() if what == "a file"},
-}
-"""What cannot be pickled or, ``torch.Generator``, not be unpickled. DL303 is about other handles."""
+
+def what_does_not_pickle(program: Program, name: str) -> str | None:
+    """What an outside function makes that cannot be pickled or, ``torch.Generator``, not be unpickled. DL303 is about
+    other handles."""
+    return next((mark.of[0] for mark in program.models.get(name).marks if mark.kind == "Unpicklable"), None)
 
 
 FILTERS = frozenset({"is_valid_file"})
@@ -84,12 +74,10 @@ def obstacles(program: Program, value: Value, at: ast.AST, depth: int = DEEPEST)
                 yield from _of_arguments(program, one.call, depth, first=1)
             case Instance():
                 yield from _of_instance(program, one, depth)
-                yield from _set_on(program, one, at, depth)
             case Loader() | Sampler():
                 continue
             case Made():
                 yield from _of_made(program, one, depth)
-                yield from _set_on(program, one, at, depth)
             case Derived(step="item", base=Made(name=workers.SPLIT) as made):
                 yield from _of_arguments(program, made.call, depth)
             case Generated():
@@ -167,43 +155,11 @@ def _of_arguments(program: Program, call: ast.Call, depth: int, first: int = 0) 
 
 def _of_made(program: Program, made: Made, depth: int) -> Iterator[Obstacle]:
     """An object of an outside class holds what it was made of; an outside function (``sorted``) mostly does not."""
-    if made.name in UNPICKLABLE:
-        yield Obstacle(UNPICKLABLE[made.name], made.call)
+    what = what_does_not_pickle(program, made.name)
+    if what is not None:
+        yield Obstacle(what, made.call)
     elif made.name.rpartition(".")[2][:1].isupper():
         yield from _of_arguments(program, made.call, depth)
-
-
-@feature("attributes that functions set on objects", NOTHING_MORE)
-def _set_on(program: Program, made: Made | Instance, at: ast.AST, depth: int) -> Iterator[Obstacle]:
-    """What the functions that an object goes through set on it: ``dataset.transform = lambda x: x``, before ``at``."""
-    if made.call is None or (made.cls is not None and _pickles_by_hand(program, made.cls)):
-        return
-    calls = (made.call, *(frame.call for frame in made.frames))
-    for scope in dict.fromkeys(enclosing.function_of(program, call) for call in calls):
-        here = scope is program.site(at).scope
-        for one in _settings(program, scope).get(made.call, ()):
-            reach = reaching(scope, one.name, program.site(at)) if here else visible_at_end(scope, one.name)
-            if one in reach.bindings:
-                yield from obstacles(program, program.value(one.value), one.value or one.node, depth - 1)
-
-
-def _settings(program: Program, scope: Scope) -> dict[ast.Call, list[Binding]]:
-    """The attributes that a function sets on others than its own object, by the calls that may make these."""
-    return program.once(("settings", scope), lambda: _find_settings(program, scope))
-
-
-def _find_settings(program: Program, scope: Scope) -> dict[ast.Call, list[Binding]]:
-    found: defaultdict[ast.Call, list[Binding]] = defaultdict(list)
-    for name, bindings in scope.bindings.items():
-        owner = name.rpartition(".")[0]
-        for binding in reversed(bindings) if owner and owner != scope.receiver else ():
-            target = next((one for one in targets(binding.node) if dotted(one) == name), None)
-            if binding.path or not isinstance(target, ast.Attribute):
-                continue
-            owners = alternatives(program.value(target.value))
-            for call in {one.call for one in owners if isinstance(one, Made | Instance) and one.call is not None}:
-                found[call].append(binding)
-    return found
 
 
 def _of_container(program: Program, value: Collection | Table, at: ast.AST, depth: int) -> Iterator[Obstacle]:

@@ -112,10 +112,14 @@ def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
         if workers.idle(project, dataset.cls):
             continue
         for shared in handles.shared(project, dataset.cls):
-            if shared.made.call in seen or (project.hints.spawns and shared.made.name in pickling.UNPICKLABLE):
+            if shared.made.call in seen or (
+                project.hints.spawns and pickling.what_does_not_pickle(project, shared.made.name)
+            ):
                 continue  # of plain files, DL306 says that they cannot be pickled
             seen.add(shared.made.call)
-            message = f"{_opened(dataset.name, shared)} and read as `self.{shared.read.attribute}` for each sample: "
+            message = (
+                f"{_opened(project, dataset.name, shared)} and read as `self.{shared.read.attribute}` for each sample: "
+            )
             message += (
                 "workers are spawned, and it cannot be pickled for them" if shared.pickled else _harm(project, shared)
             )
@@ -124,17 +128,17 @@ def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
 
 
 def _harm(project: Project, shared: Shared) -> str:
-    what = handles.HANDLES[shared.made.name]
+    what = handles.what_opens(project, shared.made.name) or ""
     return _HARM.get(f"{what} without a lock table" if _has_no_lock(project, shared) else what, _POSITION)
 
 
 def _has_no_lock(project: Project, shared: Shared) -> bool:
     locked = project.argument(shared.made, "lock").value
-    lmdb = handles.HANDLES[shared.made.name] == "an LMDB environment"
+    lmdb = handles.what_opens(project, shared.made.name) == "an LMDB environment"
     return lmdb and not isinstance(locked, Absent) and truth_of(locked) is not True
 
 
-def _opened(dataset: str, shared: Shared) -> str:
-    what = handles.HANDLES[shared.made.name]
+def _opened(project: Project, dataset: str, shared: Shared) -> str:
+    what = handles.what_opens(project, shared.made.name)
     when = f"as soon as the length of `{dataset}` is asked for" if shared.measured else f"when `{dataset}` is made"
     return f"{what} is opened in the main process, {when},"

@@ -168,6 +168,8 @@ def _count(value: Value) -> str | None:
             return None if None in found else f"{' or '.join(str(one) for one in found)} by default"
         case CpuCount():
             return "one for each CPU"
+        case Number(positive=False):
+            return "a number that is computed"
         case _ if loaders.worker_count(value) == "some":
             return "some"
         case _:
@@ -311,7 +313,7 @@ def _attributes(project: Project, cls: Class) -> Iterator[tuple[str, Fact]]:
             read.setdefault(one.attribute, one.node)
     for name, node in sorted(read.items()):
         values = alternatives(project.value(node))
-        if provenance.is_known(project.value(node)):
+        if provenance.is_known(project, project.value(node)):
             yield name, Fact("known", " or ".join(dict.fromkeys(type(value).__name__.lower() for value in values)))
         else:
             yield name, _unknown(project, provenance.origin(project, node), node, quoted(node))

@@ -27,7 +27,7 @@ def might_matter(data: bytes, names: Iterable[str] = ()) -> bool:
     It keeps 61 % of the lines of pytorch/examples, 15 % of timm, 60 % of diffusers, 35 % of fairseq, 48 % of torch.
     """
     if b"torch" in data or b"lightning" in data or b"ccelerat" in data:
-        return _is_about_data(data) or _is_unmistakable(data) or _trains(data) or _has_any(data, names)
+        return _is_about_data(data) or _is_unmistakable(data) or trains(data) or _has_any(data, names)
     return (
         _is_unmistakable(data)
         or _starts_training(data)
@@ -42,7 +42,7 @@ def might_matter(data: bytes, names: Iterable[str] = ()) -> bool:
 def _is_about_data(data: bytes) -> bool:
     """A file that knows torch and speaks of loaders, datasets, samplers or workers, in whatever role."""
     return (
-        _names_loader(data)
+        names_loader(data)
         or b"Dataset" in data
         or b"torch.utils.data" in data
         or b"__getitem__" in data
@@ -72,7 +72,7 @@ def is_opaque(data: bytes, name: str) -> bool:
     return not any(word in data for word in TELLING)
 
 
-def _names_loader(data: bytes) -> bool:
+def names_loader(data: bytes) -> bool:
     """A name that ends in loader, as of a variable; ``LoraLoaderMixin`` (of ``loaders``) loads weights."""
     at = data.find(b"oader")
     while at >= 0:
@@ -118,7 +118,7 @@ def _goes_round(data: bytes) -> bool:
     return b"yield" in data and b"while True:" in data
 
 
-def _trains(data: bytes) -> bool:
+def trains(data: bytes) -> bool:
     """A training loop over a loader that the file calls something else, such as ``for x, y in data``."""
     return b".backward(" in data and (b".to(" in data or b".cuda(" in data or b"next(" in data)
 
@@ -147,7 +147,7 @@ def _copies(data: bytes, start: bytes) -> bool:
 
 def _iterates_loader(data: bytes) -> bool:
     """A script that gets its loader from another module; plugin, template and YAML loaders yield no batches."""
-    return (b"batch" in data or b"next(" in data or b"epoch" in data) and _names_loader(data)
+    return (b"batch" in data or b"next(" in data or b"epoch" in data) and names_loader(data)
 
 
 def _starts_training(data: bytes) -> bool:

@@ -64,6 +64,8 @@ class Memory:
     """The line that gives ``attribute`` what it holds, ``data.py:31``; empty where no single line does."""
     accumulating_filled_at: str = ""
     """The same of ``accumulating_attribute``."""
+    accumulated_elements: int = 0
+    """Of a full cache of what many samples have in common: its elements, each of ``accumulated_bytes_per_sample``."""
     reference_cycles: ReferenceCycles = NO_CYCLES
     """What a worker holds, and nothing but cycles keeps; part of ``growth_bytes_per_worker`` from 1 MiB on."""
     sampler: SamplerMemory = NO_SAMPLER

@@ -60,6 +60,9 @@ most, filled in the first window): a batch of 64 small samples that is kept is 9
 LEAST_LATER = 200
 """Samples from which later windows outweigh the first ones: on a busy machine slow datasets read few, and the noise of
 142 blocks in a window would hide what a small record of each leaves."""
+CHUNKS, CHUNKS_BYTES = 32, 4 * MIB
+"""Elements that a container must gain as samples are read, and bytes with them, before it counts as a cache although it
+is full after the first thousand samples: decoded row groups, volumes, the images of a small dataset."""
 WARM_UP = 16 * MIB
 """Private memory beyond the idle control's once a worker has begun: 6 to 7 MiB in every clean loader, 60 and more
 with imports in the worker."""
@@ -112,12 +115,16 @@ class EpochShape:
 
 @dataclass(frozen=True, slots=True)
 class Accumulation:
-    """Allocation that outlives a sample: per sample, where it shows, and the most elements where that is bounded."""
+    """Allocation that outlives a sample: per sample, where it shows, and the most elements where that is bounded.
+
+    ``by_element``: bytes are of each element of a container that is full, which many samples have in common.
+    """
 
     kind: Literal["none", "leak", "cache"]
     bytes_per_sample: float = 0.0
     attribute: str = ""
     most: int | None = None
+    by_element: bool = False
 
 
 def epoch_share(bytes_per_sample: float, epoch: EpochShape) -> float:
@@ -238,7 +245,19 @@ def accumulation_of(found: DirectTest) -> Accumulation:
     if first >= 1 and second >= 1 and second >= first / 2 and again < second / 4 and lasting and not _is_buffer(found):
         path = _grown(found, FIRST, SECOND)
         return Accumulation("cache", _cost(blocks[1], sizes[1]), path, found.walk.bounds.get(path))
-    return Accumulation("none")
+    return _full_cache(found)
+
+
+def _full_cache(found: DirectTest) -> Accumulation:
+    """A container that the first samples have filled with something large, and that later ones leave as it is."""
+    before, after = (dict(found.windows[name].growth) for name in (WARM, SECOND))
+    gains = {path: size - before.get(path, 0) for path, size in after.items()}
+    path = max(gains, key=lambda path: gains[path], default="")
+    added = _gained(found, WARM, SECOND, "malloc_bytes")
+    full = _gained(found, SECOND, AGAIN, "malloc_bytes") < added / 8
+    if found.plan.iterable or not full or gains.get(path, 0) < CHUNKS or added < CHUNKS_BYTES:
+        return Accumulation("none")
+    return Accumulation("cache", added / gains[path], path, after[path], by_element=True)
 
 
 def _at_last(found: DirectTest, least_bytes: float) -> float:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.samples.partition import World
     from pytest_dataloader.probe.samples.resumption import Overhead
     from pytest_dataloader.probe.samples.sequence import OrderFault
+    from pytest_dataloader.probe.samples.worker_counts import WorkerCount
 
 How = Literal["arguments", "environment", "sampler"]
 """Who is told the rank: the user's callable by its arguments; RANK and WORLD_SIZE, with a process group that is only
@@ -28,7 +29,8 @@ class Order:
     held against those of one process. ``passes``: how often an epoch goes through all that the sampler gives.
     ``unseen_batches``: by how many an epoch that ends of itself is shorter than the loader's len(). ``batches`` came in
     the first epoch, and ``batches_told`` are what len() of the loader says, 0 where it has none.
-    ``fields`` of its batches; ``last_batch`` has so many samples, 0 where it was not seen.
+    ``fields`` of its batches; ``last_batch`` has so many samples, 0 where it was not seen. ``fewer_workers``: what a
+    stream gives with each smaller number of workers.
     """
 
     faults: tuple[OrderFault, ...]
@@ -56,6 +58,7 @@ class Order:
     last_batch: int = 0
     batch_size: int = 1
     shuffles: bool = False
+    fewer_workers: tuple[WorkerCount, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,10 @@ class Workers:
     hollow_batch: str = "None"
     threads: int = 0
     """Workers that are threads of this process."""
+    torn_files: tuple[str, ...] = ()
+    """Files that a worker read or wrote before another had finished writing them, in words."""
+    temporary_left: tuple[str, ...] = ()
+    """Temporary files and folders of workers that have ended."""
     native_threads: int = 0
     """Threads of libraries that ran when the workers were forked: a pool that does not exist in them."""
     worker_cpus: int = 0

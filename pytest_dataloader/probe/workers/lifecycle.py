@@ -23,7 +23,7 @@ from pytest_dataloader.probe.loader.borrowing import Borrowed, borrow_as, receiv
 from pytest_dataloader.probe.loader.sampling import epochs_told
 from pytest_dataloader.probe.loader.settings import make_shallow, worker_processes_of
 from pytest_dataloader.probe.loader.thread_errors import is_of_shutdown
-from pytest_dataloader.probe.workers import attribution, fault, status_slots
+from pytest_dataloader.probe.workers import attribution, fault, file_events, status_slots
 from pytest_dataloader.probe.workers.fault import NONE, WorkerFault
 from pytest_dataloader.probe.workers.handover import drain_pipe_of_dead_child
 from pytest_dataloader.probe.workers.tasks import TaskLog, log_tasks
@@ -76,6 +76,9 @@ class Lifecycle:
     oom_kills: int = 0
     hollow: int = 0
     """Batches that were None, or the same number or text as all others that were made of several samples."""
+    torn_files: tuple[str, ...] = ()
+    temporary_left: tuple[str, ...] = ()
+    """Temporary files and folders of workers that have ended."""
     worker_cpus: int = 0
     process_cpus: int = 0
     """CPUs that all workers together may run on once the first batch has come, and this process."""
@@ -156,6 +159,10 @@ class _Observation:
                 self._kill(borrowed)
                 raise
         self.lifecycle.oom_kills = _oom_kills() - killed
+        events = file_events.events_in(self.folder)
+        self.lifecycle.torn_files = file_events.torn_files(events)
+        if self.lifecycle.fault is NONE:
+            self.lifecycle.temporary_left = file_events.temporary_left(events)
         return self.lifecycle
 
     @contextlib.contextmanager

@@ -14,6 +14,8 @@ import struct
 import sys
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.probe.workers.file_events import FileEvents
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
@@ -206,6 +208,7 @@ class WorkerInit:
             slot.write_stack_on_signal()
             _tell_what_is_not_sent(slot)
             _keep_sockets_in(self._folder)
+            FileEvents(self._folder, worker)
         if self.own is not None:
             self.own(worker)
         if slot is not None:

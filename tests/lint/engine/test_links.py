@@ -1,4 +1,4 @@
-"""Files that only hand on what others build: linked with the rest, whatever is read first."""
+"""Files that only call what others build or train: linked with the rest, whatever is read first."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_findings_do_not_depend_on_the_order_in_which_files_are_named(project: P
         assert project.lint_json(*names).places == wanted
 
 
-LINKS = {
+LINKS: dict[str, tuple[dict[str, str], list[str]]] = {
     "a dispatcher": ({"a/__init__.py": DISPATCH}, ["a/__init__.py"]),
     "one in between": (
         {"a/__init__.py": DISPATCH, "setup.py": "import a\n\ndef get_dataset():\n    return a.build_dataset()\n"},
@@ -88,7 +88,26 @@ LINKS = {
     ),
     "no import": ({"b.py": "def build_dataset(coco):\n    return coco()\n"}, []),
     "of something else": ({"b.py": "import cocoa\n\ndef build_dataset(x):\n    return cocoa.get(x)\n"}, []),
-    "no builder": ({"b.py": "import coco\n\ndef describe(x):\n    return 'dataset' + coco.build(x)\n"}, []),
+    "what uses nothing of it": ({"b.py": "import coco\n\ndef describe(x):\n    return coco.NAME + x\n"}, []),
+    "an import alone": ({"b.py": "from coco import build\n"}, []),
+    "a module by another name": ({"b.py": "import data.coco as images\nimages.build(1, 2)\n"}, ["b.py"]),
+    "what is handed on": ({"b.py": "from coco import build\nspawn(build, 4)\n"}, ["b.py"]),
+    "all names of it": ({"b.py": "from coco import *\nbuild(1, 2)\n"}, ["b.py"]),
+    "a name that it does not define": ({"b.py": "from coco import DataLoader\nDataLoader(1)\n"}, []),
+    "a launcher of a training loop": (
+        {
+            "a/coco.py": "def run(model, steps):\n    model(steps).backward()\n    next(steps).to(1)\n",
+            "launch.py": "from a.coco import run\nrun(None, 3)\n",
+        },
+        ["launch.py"],
+    ),
+    "a factory of what goes over a loader": (
+        {
+            "a/coco.py": "class Runner:\n    def run(self):\n        for batch in self.loader: pass\n",
+            "a/__init__.py": "from .coco import Runner\n\ndef make(loader):\n    return Runner(loader)\n",
+        },
+        ["a/__init__.py"],
+    ),
     "of a file that only loads": (
         {"a/coco.py": "def build(data, workers):\n    return DataLoader(data)\n", "a/__init__.py": DISPATCH},
         ["a/__init__.py"],
@@ -97,7 +116,7 @@ LINKS = {
         {"a/coco.py": "def build(data, workers):\n    return data.sum()\n", "a/__init__.py": DISPATCH},
         [],
     ),
-    "more than a dispatcher": ({"b.py": DISPATCH + "# a word\n" * 2000}, []),
+    "more than a dispatcher": ({"b.py": DISPATCH + "# a word\n" * 2000}, ["b.py"]),
 }
 
 

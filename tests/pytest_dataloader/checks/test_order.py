@@ -24,11 +24,12 @@ from pytest_dataloader.checks import Setting, order
 from pytest_dataloader.checks.order import judge, measure
 from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.samples.sequence import OrderFault, OrderFaultKind
+from pytest_dataloader.probe.samples.worker_counts import WorkerCount
 from tests.judgement import Judgement
 from tests.variants import first_of_each, named, variants
 from tests.zoo import evidence
 from tests.zoo.case import assert_found
-from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Lying, Rotating, Rows, Stream, Thrice
+from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Equal, Lying, Rotating, Rows, Stream, Thrice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,6 +111,16 @@ VERDICTS = {
     ),
     "a stream": Judgement(
         STREAM, "passed", "96 samples, none missing, no duplicates; same content in a single process: 96", in_full=True
+    ),
+    "a stream of more batches than it says": Judgement(
+        replace(STREAM, batches=8, batches_told=5), "passed",
+        "96 samples, none lost or doubled by the loader; one process reads the same 96; len() of the loader says 5 "
+        "batches, and 8 come", in_full=True,
+    ),
+    "a stream that loses samples with fewer workers": Judgement(
+        replace(STREAM, fewer_workers=(WorkerCount(1, 96), WorkerCount(2, 96), WorkerCount(3, 95))), "passed",
+        "96 samples, none lost or doubled by the loader; one process reads the same 96; with 3 workers 95 samples come",
+        in_full=True,
     ),
     "a part of a stream": Judgement(
         replace(STREAM, partly=("the first 96 samples of an epoch were read",)), "passed",
@@ -265,6 +276,12 @@ def test_what_a_stream_loses_is_counted_and_no_index_is_asked_for() -> None:
     verdict = judge(measure(FAULTS["rows lost between workers"].make(), setting=SETTING))
     assert "leaves out 3 samples that one process reads" in verdict.reason
     assert "to one of the workers" in verdict.advice[0].text
+
+
+def test_what_a_stream_gives_with_fewer_workers_is_counted() -> None:
+    seen = measure(DataLoader(Equal(40), 8, num_workers=4), setting=SETTING)
+    assert [(each.workers, each.samples) for each in seen.fewer_workers] == [(1, 40), (2, 40), (3, 39)]
+    assert "with 3 workers 39 samples come" in judge(seen).reason
 
 
 def test_of_a_stream_without_end_nothing_is_said_of_its_whole() -> None:

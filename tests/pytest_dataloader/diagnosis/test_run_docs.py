@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.pytest_dataloader.preloaded import Server
 
 TEXT = Path(__file__).parents[3].joinpath("docs", "run.md").read_text()
-COMMANDS, DISTRIBUTED = re.findall(r"^```console\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+COMMANDS, DISTRIBUTED, _ATTACH = re.findall(r"^```console\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 
 
 def test_the_loop_runs(tmp_path: Path, preloaded: Server) -> None:

@@ -124,6 +124,10 @@ def _construct(program: Program, cls: Class, expr: ast.Call) -> Value:
             return Sampler(name, expr, cls)
         if names_one(program.hints.dataloader_classes, name):
             return Loader(library_calls.TORCH_LOADER, expr, cls)
+    bases = classes.external_bases(program, cls)
+    settings = next((name for name in bases if program.models.has(name, *configurations.SETTINGS)), None)
+    if settings is not None:
+        return Made(settings, expr, cls)
     if classes.is_attribute_dict(program, cls):
         return Made("easydict.EasyDict", expr)
     if objects.gives_keywords(program, cls):
@@ -282,7 +286,9 @@ def _of_container(program: Program, receiver: Table | Collection, name: str, exp
         case "get" | "pop" | "setdefault":
             key = program.symbolic(expr.args[0]) if expr.args else UNKNOWN
             default = program.symbolic(expr.args[1]) if len(expr.args) > 1 else NONE
-            return operations.found(receiver.get(key.value), default) if isinstance(key, Const) else UNKNOWN
+            if isinstance(key, Const):
+                return operations.found(receiver.get(key.value), default)
+            return union((operations.item(program, receiver, key), default))
         case "values":
             return Collection("list", None, operations.item(program, receiver, UNKNOWN), receiver.node)
         case "items":

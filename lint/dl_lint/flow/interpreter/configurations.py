@@ -14,6 +14,7 @@ from dl_lint.flow.values import (
     UNKNOWN,
     Absent,
     Const,
+    Derived,
     Made,
     Option,
     Table,
@@ -42,23 +43,46 @@ FORMATS = (".yaml", ".yml", ".json")
 
 SETTINGS = ("Settings", "DefaultSettings")
 
+READ = ("SettingsFile", "Merged")
+
 HYDRA = "hydra.main"
 
 
 def is_configuration(program: Program, value: Value) -> bool:
     """Whether something is an object whose fields are settings, or what a configuration file was read into."""
-    return isinstance(value, Made) and program.models.has(value.name, *SETTINGS, "SettingsFile")
+    return isinstance(value, Made) and program.models.has(value.name, *SETTINGS, *READ)
+
+
+def is_read(program: Program, value: Value) -> bool:
+    """Whether something is what a file was read into that no file of the repository is known to be, or was merged with
+    others: what it says is the user's."""
+    if not isinstance(value, Made) or not program.models.has(value.name, *READ):
+        return False
+    if program.models.has(value.name, "Merged"):
+        return True
+    return program.solver.solve(("read", value), partial(_contents, program, value)) == UNKNOWN
 
 
 @feature("fields of configurations", None)
 def field(program: Program, config: Made, name: str) -> Value | None:
     """``config.name`` or ``config["name"]``, whichever place sets it; None where none is seen to."""
+    if program.models.has(config.name, "Merged"):  # what is merged with itself asks for itself: the solver ends that
+        found = program.solver.solve(("merged", config.call, name), partial(_of_any, program, config, name))
+        return None if found == UNKNOWN else found
     if program.models.has(config.name, "SettingsFile"):
         return _of_files(program, config, name)
     if not program.models.has(config.name, *SETTINGS):
         return None
     found = program.solver.solve(("field", config, name), partial(_field, program, config, name))
     return None if found == UNKNOWN else found
+
+
+def _of_any(program: Program, merged: Made, name: str) -> Value:
+    """A field of what was merged, which is that of any of the configurations that have it."""
+    given = [program.through(program.symbolic(arg), merged.frames) for arg in merged.call.args]
+    values = (program.attribute(program.resolve(one), name) for one in given)
+    known = [one for one in values if not isinstance(one, Derived | Unknown)]
+    return union(known) if known else UNKNOWN
 
 
 def _field(program: Program, config: Made, name: str) -> Value:
@@ -86,7 +110,7 @@ def _set_by_methods(program: Program, config: Made, name: str) -> Iterator[ast.e
 
 
 def _tables(program: Program, expr: ast.expr) -> list[Table]:
-    return [one for one in alternatives(program.symbolic(expr)) if isinstance(one, Table)]
+    return [one for one in alternatives(program.value(expr)) if isinstance(one, Table)]
 
 
 def _is_of(program: Program, expr: ast.expr, config: Made) -> bool:

@@ -7,7 +7,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from dl_lint.flow import placement
-from dl_lint.flow.interpreter import names, objects, operations, tensor_memory
+from dl_lint.flow.interpreter import names, objects, operations, operators, tensor_memory
 from dl_lint.flow.outcomes import compare, truth
 from dl_lint.flow.program import evaluates
 from dl_lint.flow.values import (
@@ -227,6 +227,12 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 @evaluates(ast.BinOp)
 def _binary(program: Program, expr: ast.BinOp) -> Value:
     left, right = program.symbolic(expr.left), program.symbolic(expr.right)
+    own = operators.overloaded(program, expr, left, right)
+    if own is not None:
+        return own
+    shared = operators.divided_up(program, expr)
+    if shared is not None:
+        return shared
     counts = [one for side in (left, right) for one in alternatives(side) if isinstance(one, CpuCount)]
     if counts:
         return union(counts)

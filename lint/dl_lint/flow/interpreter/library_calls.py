@@ -321,9 +321,10 @@ def _deepcopy(program: Program, expr: ast.Call) -> Value:
 
 def _getattr(program: Program, expr: ast.Call) -> Value:
     name = program.symbolic(expr.args[1]) if len(expr.args) > 1 else UNKNOWN
-    if not isinstance(name, Const) or not isinstance(name.value, str):
-        return UNKNOWN
-    found = program.attribute(_first(program, expr), name.value)
+    if isinstance(name, Const) and isinstance(name.value, str):
+        found = program.attribute(_first(program, expr), name.value)
+    else:
+        found = operations.chosen(_first(program, expr), expr)
     return union((found, program.symbolic(expr.args[2]))) if len(expr.args) > 2 else found
 
 

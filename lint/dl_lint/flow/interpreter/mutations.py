@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dl_lint.flow.interpreter import operations
@@ -74,9 +75,10 @@ def _on_table(program: Program, table: Table, change: Change, always: bool) -> T
         case "item":
             key = program.symbolic(change.key)
             if not isinstance(key, Const):
-                return Table(table.items, False, table.node)
+                added = program.symbolic(change.value)
+                return replace(table, closed=False, rest=added if table.closed else union((table.rest, added)))
             _lay(items, table, key.value, program.symbolic(change.value), always)
-            return Table(tuple(items.items()), table.closed, table.node)
+            return replace(table, items=tuple(items.items()))
         case "update":
             return _updated(program, table, change, always)
         case "setdefault" | "pop" | "delete":
@@ -84,7 +86,7 @@ def _on_table(program: Program, table: Table, change: Change, always: bool) -> T
             key_expr = call.args[0] if isinstance(call, ast.Call) and call.args else change.key
             key = program.symbolic(key_expr)
             if not isinstance(key, Const):
-                return Table(table.items, False, table.node)
+                return table if change.kind != "setdefault" else replace(table, closed=False, rest=UNKNOWN)
             value: Value = ABSENT
             if change.kind == "setdefault":
                 default = (
@@ -92,7 +94,7 @@ def _on_table(program: Program, table: Table, change: Change, always: bool) -> T
                 )
                 value = operations.found(table.get(key.value), default)
             _lay(items, table, key.value, value, always)
-            return Table(tuple(items.items()), table.closed, table.node)
+            return replace(table, items=tuple(items.items()))
         case "clear":
             return Table((), True, table.node) if always else Table(table.items, False, table.node)
         case _:

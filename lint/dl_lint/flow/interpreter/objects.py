@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import scopes
 from dl_lint.flow.features import feature
-from dl_lint.flow.interpreter import arguments, classes, configurations, functions, names, operations, options
+from dl_lint.flow.interpreter import (
+    arguments,
+    classes,
+    configurations,
+    functions,
+    hyperparameters,
+    names,
+    operations,
+    options,
+)
 from dl_lint.flow.program import operation
 from dl_lint.flow.reaching import visible_at_end
 from dl_lint.flow.values import (
@@ -52,6 +61,16 @@ if TYPE_CHECKING:
 
     from dl_lint.flow.program import Program
     from dl_lint.flow.scopes import Binding, Scope
+
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    "dataclasses.field": (),
+    "attr.ib": ("default",),
+    "attr.field": (),
+    "attrs.field": (),
+    "pydantic.Field": ("default",),
+}
+"""What declares a field of a record, with its positional arguments."""
 
 
 @operation("attribute")
@@ -209,7 +228,7 @@ def _in_lineage(program: Program, cls: Class, name: str) -> Value:
                 return union(found)
         elif isinstance(one, External) and program.models.has(f"{one.name}.{name}", "ListsFiles"):
             return _listed(program, f"{one.name}.{name}")
-    return NOTHING
+    return hyperparameters.saved(program, cls) if name in ("hparams", "_hparams") else NOTHING
 
 
 def before_stored(program: Program, base: Value, expr: ast.Attribute) -> Value | None:
@@ -238,9 +257,22 @@ def _stored(program: Program, cls: Class, name: str) -> Iterator[Value]:
 def _field(program: Program, cls: Class, name: str, default: Value) -> Value:
     """A class attribute; of a dataclass, the field that a caller may set."""
     binding: Binding = cls.scope.bindings[name][-1]
-    if isinstance(binding.node, ast.AnnAssign) and classes.is_record(program, cls):
-        return Option(default, "field", binding.node)
-    return default
+    if not isinstance(binding.node, ast.AnnAssign) or not classes.is_record(program, cls):
+        return default
+    declared = default if isinstance(default, Made) and default.name in FIELDS else None
+    value = default if declared is None else _declared(program, declared)
+    if declared is not None and arguments.given(program, declared.call, (), "init").symbolic == Const(False, "bool"):
+        return value
+    return Option(value, "field", binding.node)
+
+
+def _declared(program: Program, field: Made) -> Value:
+    """The default of a field that is declared by a call: ``field(default=0)``, ``field(default_factory=list)``."""
+    given = arguments.given(program, field.call, FIELDS[field.name], "default").symbolic
+    if not isinstance(given, Absent):
+        return given
+    factory = arguments.given(program, field.call, (), "default_factory").symbolic
+    return UNKNOWN if isinstance(factory, Absent) else program.called(factory, field.call)
 
 
 @feature("attributes stored by subclasses", NOTHING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import placement
@@ -21,9 +22,11 @@ from dl_lint.flow.values import (
     Instance,
     Loader,
     Made,
+    Namespace,
     Nothing,
     Number,
     OneOf,
+    Option,
     Parameter,
     Picked,
     Sampler,
@@ -68,6 +71,12 @@ def step(program: Program, base: Value, kind: str, key: str | Value | ast.Call |
         return laid(base, key) if isinstance(key, Table) else UNKNOWN
     if kind == "iterate":
         return iterate(program, base)
+    if kind == "prepared":
+        return prepared(base)
+    if kind == "share":
+        return share(base)
+    if kind == "chosen":
+        return chosen(base, key) if isinstance(key, ast.Call) else UNKNOWN
     if kind == "operand":
         return program.of_torch(base, key) if isinstance(key, Made) else UNKNOWN
     return program.called(base, key) if isinstance(key, ast.Call) else UNKNOWN
@@ -97,6 +106,7 @@ def _has_many_parts(value: Value) -> bool:
                 waiting += one.members
             case Table():
                 waiting += (value for _, value in one.items)
+                waiting.append(one.rest)
             case Wrapped():
                 waiting += one.inner
             case Tensor():
@@ -207,9 +217,12 @@ def item(program: Program, base: Value, key: Value) -> Value:
             return UNKNOWN
 
 
+SETTINGS = ("Settings", "DefaultSettings", "SettingsFile", "Merged")
+
+
 def _setting(program: Program, base: Made, key: Value) -> Value | None:
     """An item of a configuration, which is what the attribute of that name is; None where that is not known."""
-    if not program.models.has(base.name, "Settings", "DefaultSettings", "SettingsFile") or not isinstance(key, Const):
+    if not isinstance(key, Const) or not program.models.has(base.name, *SETTINGS):
         return None
     found = program.attribute(base, str(key.value))
     return None if isinstance(found, Derived | Unknown) else found
@@ -245,7 +258,7 @@ def _from_table(base: Table, key: Value) -> Value:
     if isinstance(key, OneOf) and all(isinstance(one, Const) for one in key.members):
         return union(_from_table(base, one) for one in key.members)
     values = [without_absent(value) for _, value in base.items]
-    return union(values) if values and base.closed else union((*values, UNKNOWN))
+    return union(values) if values and base.closed else union((*values, UNKNOWN if base.closed else base.rest))
 
 
 def without_absent(value: Value) -> Value:
@@ -279,6 +292,49 @@ def position(mapping: Value, at: Value) -> Value:
             return derived(mapping, "position", at)
         case Collection(items=tuple() as items) if isinstance(at, Const) and isinstance(at.value, int):
             return items[at.value] if at.value < len(items) else ABSENT
+        case _:
+            return UNKNOWN
+
+
+def prepared(value: Value) -> Value:
+    """What accelerate or Fabric gives back: a loader that shards its sampler and moves its batches, or the same."""
+    match value:
+        case OneOf():
+            return union(prepared(one) for one in value.members)
+        case Loader():
+            return replace(value, prepared=True)
+        case Parameter() | Derived(base=Parameter() | Derived()):
+            return derived(value, "prepared")
+        case _:
+            return value
+
+
+def share(whole: Value) -> Value:
+    """A part of a number, rounded up: of the sign of the whole."""
+    match whole:
+        case OneOf():
+            return union(share(one) for one in whole.members)
+        case Option(default=Const(value=int() as number)) if number:
+            return replace(whole, default=Number(positive=number > 0))
+        case Const(value=int() as number) if number:
+            return Number(positive=number > 0)
+        case Parameter() | Derived():
+            return derived(whole, "share")
+        case Option() | Const() | Number():
+            return whole
+        case _:
+            return Number()
+
+
+def chosen(base: Value, call: ast.Call) -> Value:
+    """``getattr(base, name)`` with a name that may be any: of a parsed command line, an option that the user gives."""
+    match base:
+        case OneOf():
+            return union(chosen(one, call) for one in base.members)
+        case Namespace():
+            return Option(UNKNOWN, "command line", call)
+        case Parameter() | Derived():
+            return derived(base, "chosen", call)
         case _:
             return UNKNOWN
 
@@ -337,14 +393,6 @@ def _unwrapped(program: Program, base: Wrapped) -> Value:
     if base.kind == "zip":
         return pair(*elements)
     return union(elements) if elements else UNKNOWN
-
-
-def prepared(value: Value) -> Value:
-    if isinstance(value, OneOf):
-        return union(prepared(one) for one in value.members)
-    if isinstance(value, Loader):
-        return Loader(value.name, value.call, value.cls, value.frames, prepared=True)
-    return UNKNOWN if isinstance(value, Parameter | Derived) else value
 
 
 def pair(*items: Value) -> Collection:

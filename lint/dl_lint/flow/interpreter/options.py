@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import arguments, operations
-from dl_lint.flow.values import NONE, UNKNOWN, Absent, Const, Made, Namespace, Option, Table, Value, alternatives, union
+from dl_lint.flow.values import (
+    ABSENT,
+    NONE,
+    UNKNOWN,
+    Absent,
+    Const,
+    Made,
+    Namespace,
+    Option,
+    Table,
+    Value,
+    alternatives,
+    union,
+)
 
 if TYPE_CHECKING:
     from dl_lint.flow.program import Program
@@ -75,12 +88,17 @@ def _known(program: Program, call: ast.Call) -> bool:
 
 
 def _parents(program: Program, parser: Value) -> tuple[Value, ...]:
-    """``ArgumentParser(parents=[other])``."""
-    if not isinstance(parser, Made):
-        return ()
-    given = arguments.given(program, parser.call, (), "parents").symbolic
-
-    return () if isinstance(given, Absent) else alternatives(program.resolve(operations.iterate(program, given)))
+    """``ArgumentParser(parents=[other])``, and the parents of those."""
+    found: dict[Value, None] = {}
+    waiting = [parser]
+    while waiting:
+        one = waiting.pop()
+        given = arguments.given(program, one.call, (), "parents").symbolic if isinstance(one, Made) else ABSENT
+        if not isinstance(given, Absent):
+            new = alternatives(program.resolve(operations.iterate(program, given)))
+            waiting += (parent for parent in new if parent not in found)
+            found |= dict.fromkeys(new)
+    return tuple(found)
 
 
 def _default(program: Program, call: ast.Call) -> Value:

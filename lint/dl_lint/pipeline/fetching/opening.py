@@ -12,7 +12,7 @@ from dl_lint.flow.interpreter.classes import lineage
 from dl_lint.flow.outcomes import truth, truth_of
 from dl_lint.flow.values import Class, Const, Instance, Option, alternatives
 from dl_lint.pipeline import datasets, loaders, workers
-from dl_lint.pipeline.handles import HANDLES
+from dl_lint.pipeline.handles import what_opens
 from dl_lint.source.syntax import called, children, dotted, walk
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def _costly(program: Program, name: str) -> str | None:
     """What opening takes longer than to read a sample, as a header, an index or the whole is read first."""
     if program.models.has(name, "Table"):
         return "a table"
-    return None if HANDLES.get(name) == "a file" else HANDLES.get(name)
+    opened = what_opens(program, name)
+    return None if opened == "a file" else opened
 
 
 def _reads_only(program: Program, call: ast.Call) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -145,6 +146,29 @@ def test_a_leak_grows_again_and_a_cache_does_not(blocks: tuple[int, ...], malloc
 def test_what_goes_with_the_iterator_is_a_buffer(blocks: tuple[int, ...], restarted: int, kind: str) -> None:
     found = windows(blocks, (0, 0, 0, 0), Allocated(restarted, 0), iterable=True)
     assert accumulation_of(found).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("elements", "malloc", "kind"),
+    [
+        ((16, 199, 200, 200), (0, 37_000_000, 37_200_000, 37_200_000), "cache"),
+        ((16, 40, 40, 40), (0, 37_000_000, 37_000_000, 37_000_000), "none"),  # a few readers that are kept open
+        ((16, 199, 200, 200), (0, 4_000_000, 4_100_000, 4_100_000), "none"),
+        ((16, 199, 200, 200), (0, 37_000_000, 37_000_000, 42_000_000), "none"),
+        ((16, 199, 200, 200), (-1, -1, -1, -1), "none"),
+    ],
+)
+def test_a_container_that_is_full_of_chunks_is_a_cache(
+    elements: tuple[int, ...], malloc: tuple[int, ...], kind: str
+) -> None:
+    found = windows((0, 0, 0, 0), malloc, None, iterable=False)
+    for name, count in zip(NAMES, elements, strict=True):
+        found.windows[name] = replace(found.windows[name], growth=(("dataset.kept", count), ("dataset.seen", 1)))
+    heap = accumulation_of(found)
+    assert heap.kind == kind
+    if kind == "cache":
+        assert (heap.attribute, heap.most, heap.by_element) == ("dataset.kept", 200, True)
+        assert heap.bytes_per_sample == pytest.approx(37_200_000 / 184)
 
 
 def test_a_leak_names_the_container_that_grew() -> None:

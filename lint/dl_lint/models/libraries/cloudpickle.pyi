@@ -1,0 +1,3 @@
+from dl_lint.models import *
+
+def load(*args) -> Unpickles: ...

@@ -1,0 +1,3 @@
+from dl_lint.models import *
+
+def Dataset(*args) -> Opens["a netCDF file"] | Database | Parts: ...

@@ -1,0 +1,3 @@
+from dl_lint.models import *
+
+def connect(*args) -> Opens["an SQLite connection"] | Database: ...

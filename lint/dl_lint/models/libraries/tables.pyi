@@ -1,0 +1,3 @@
+from dl_lint.models import *
+
+def open_file(*args) -> Opens["an HDF5 file"] | Database | Parts: ...

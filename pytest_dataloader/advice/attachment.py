@@ -1,0 +1,83 @@
+"""What to say of a training that was looked at from outside; pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.probe.training.evidence import INPUT_BOUND
+from pytest_dataloader.quantities import counted, figure, percent, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_dataloader.probe.training.attachment import Attachment, ProcessUse
+
+_WORDS = {
+    "cpu": "CPU", "disk": "disk", "lock": "a lock", "pipe": "the queue", "socket": "network", "sleep": "sleeping",
+    "other": "something else",
+}  # fmt: skip
+_STARVED = 0.25
+_HELD = 0.95
+_GROWS, _GROWS_AT_LEAST = 20_000_000, 10_000_000
+"""Bytes a minute, and in all: what starting up or a warm cache adds is less, a batch of pictures that is kept more."""
+
+
+def attachment_lines(seen: Attachment) -> Iterator[str]:
+    """A line for the training, one for each of its processes, then what that means."""
+    yield f"process {seen.pid} ({seen.command[:80]}): {counted(len(seen.workers), 'worker')}, {figure(seen.seconds)} s"
+    waited = f"waited for the workers {percent(seen.input_wait)} of the time"
+    yield f"  main process     {waited}; {_use(seen.main, seen.seconds)}"
+    for number, worker in enumerate(seen.workers):
+        line = f"; at {worker.line}" if worker.line else ""
+        yield f"  worker {number:<2} {worker.pid:>7}  {_use(worker, seen.seconds)}{line}"
+    yield f"  shared memory    {size(seen.segment_bytes)} in {counted(seen.segments, 'segment')}"
+    yield from (f"  {text}" for text in conclusions(seen))
+
+
+def _use(use: ProcessUse, seconds: float) -> str:
+    if use.ended:
+        return "has ended"
+    waits = ", ".join(f"{_WORDS[kind]} {percent(share)}" for kind, share in use.waits.items() if kind in _WORDS)
+    grown = f"{'+' * (use.growth_bytes >= 0)}{size(use.growth_bytes)} in {figure(seconds)} s"
+    memory = f"private {size(use.private_bytes)} ({grown}), shared {size(use.shared_bytes)}"
+    return f"{waits}; {memory}; {use.descriptors:,} descriptors"
+
+
+def conclusions(seen: Attachment) -> Iterator[str]:
+    """What the figures mean, in sentences."""
+    alive = [worker for worker in seen.workers if not worker.ended]
+    if not alive:
+        yield "no DataLoader worker was seen: num_workers=0, or no epoch is under way"
+        return
+    locked = [str(worker.pid) for worker in alive if worker.waits.get("lock", 0.0) >= _HELD]
+    if locked:
+        yield f"hangs in a lock: worker {', '.join(locked)}; a lock that was held at the fork is never released"
+    elif seen.input_wait >= INPUT_BOUND:
+        yield f"input-bound: {_cause(alive)}"
+    else:
+        yield "not input-bound: the workers keep up with the training step"
+    grown = max(worker.growth_bytes for worker in alive)
+    a_minute = grown * 60 / seen.seconds
+    if a_minute >= _GROWS and grown >= _GROWS_AT_LEAST:
+        yield f"memory grows: {size(a_minute)} a worker and minute; pytest-dataloader run names the attribute"
+
+
+def _cause(workers: list[ProcessUse]) -> str:
+    """What workers do that the training waits for, by their average."""
+    many = len(workers)
+    delay = sum(worker.delay_share for worker in workers) / many
+    totals = {kind: sum(worker.waits.get(kind, 0.0) for worker in workers) / many for kind in _WORDS}
+    kind = max(totals, key=lambda each: totals[each])
+    if delay >= _STARVED:
+        return f"the workers wait for a CPU {percent(delay)} of the time: fewer processes, or more CPUs"
+    match kind:
+        case "cpu":
+            return f"the workers compute {percent(totals[kind])} of the time: more workers while there are free CPUs"
+        case "disk" | "socket":
+            storage = "disk" if kind == "disk" else "network"
+            return f"the workers wait for the {storage} {percent(totals[kind])} of the time: more workers, larger reads"
+        case "sleep":
+            return f"the workers sleep {percent(totals[kind])} of the time"
+        case "lock":
+            return f"the workers wait for a lock {percent(totals[kind])} of the time"
+    return "the workers are idle: batches wait for the main process to receive them"

@@ -1,0 +1,206 @@
+"""A training that runs elsewhere on this machine, looked at from /proc alone: it is not touched, and does not know."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dataloader.errors import BadTarget
+from pytest_dataloader.probe.host import blocking, clocks, descriptors, process_tree, segments
+from pytest_dataloader.probe.memory.smaps import read_rollup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pytest_dataloader.probe.memory.smaps import Reading
+
+_PERIOD_SECONDS = 0.1
+"""Between two looks at what everybody waits for; one costs some 0.2 ms a process."""
+_PINNING = "pt_data_pin"
+"""How torch calls the thread that pins; what the main thread waits for is what that one waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessUse:
+    """A process over the time of looking: shares are of that time; ``waits`` by what it was blocked in."""
+
+    pid: int
+    name: str
+    cpu_share: float
+    delay_share: float
+    """Ready to run, and kept from a CPU by others."""
+    waits: Mapping[str, float]
+    private_bytes: int
+    shared_bytes: int
+    growth_bytes: int
+    descriptors: int
+    ended: bool
+    line: str = ""
+    """Of the user's code that it was at, at the end, where a tool could tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """What was seen of a training. ``workers`` are its DataLoader workers; ``others`` counts its other processes."""
+
+    pid: int
+    command: str
+    seconds: float
+    main: ProcessUse
+    workers: tuple[ProcessUse, ...]
+    others: int
+    input_wait: float
+    """Share of the looks at which the main process waited for a worker."""
+    segment_bytes: int
+    segments: int
+    cpus: float
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A process as it was first read, and the looks at it."""
+
+    info: process_tree.ProcessInfo
+    began: float
+    memory: Reading | None
+    cpu_ns: int
+    delay_ns: int
+    last: Reading | None = None
+    last_cpu_ns: int = 0
+    last_delay_ns: int = 0
+    looks: Counter[str] = field(default_factory=Counter)
+
+
+def look(
+    pid: int,
+    seconds: float,
+    *,
+    line_of: Callable[[int], str] = lambda _pid: "",
+    sleep: Callable[[float], None] = time.sleep,
+    came: Callable[[float], None] = lambda _share: None,
+) -> Attachment:
+    """Look at a process and its workers for so long. ``line_of`` tells the line of the user's code of a worker.
+
+    Raises BadTarget where there is no such process, or where it may not be looked at.
+    """
+    main = process_tree.read_process(pid)
+    if main is None or not main.runs or not Path("/proc/self/stat").exists():
+        raise BadTarget(f"there is no running process {pid}" if main is None else f"process {pid} has ended")
+    if descriptors.count_descriptors(pid) is None:
+        raise BadTarget(f"process {pid} is another user's: look at it as that user, or as root")
+    seen: dict[int, _Seen] = {}
+    began, waiting, looks = time.monotonic(), 0, 0
+    while (passed := time.monotonic() - began) < seconds and process_tree.is_alive(main):
+        workers = _workers(pid)
+        for info in (main, *workers):
+            if info.pid not in seen:
+                seen[info.pid] = _first(info)
+            seen[info.pid].looks[blocking.blocked_in(info.pid, info.pid)] += 1
+        looks += 1
+        waiting += bool(workers) and _waits_for_workers(pid)
+        came(passed / seconds)
+        sleep(_PERIOD_SECONDS)
+    for each in seen.values():
+        _last(each)
+    elapsed = max(1e-9, time.monotonic() - began)
+    found = [_use(each, line_of) for each in seen.values()]
+    opened = {segment for each in (pid, *(one.pid for one in found)) for segment in segments.open_segments(each)}
+    below = process_tree.descendant_pids(pid)
+    return Attachment(
+        pid=pid,
+        command=_command(pid),
+        seconds=elapsed,
+        main=next(use for use in found if use.pid == pid),
+        workers=tuple(use for use in found if use.pid != pid),
+        others=len(set(below) - set(seen)),
+        input_wait=waiting / max(1, looks),
+        segment_bytes=segments.total_bytes(opened),
+        segments=len({segment.inode for segment in opened}),
+        cpus=clocks.cpus_allowed(),
+    )
+
+
+def _workers(pid: int) -> list[process_tree.ProcessInfo]:
+    """The DataLoader workers below a process; those of a torch that gives them no name are its other forks."""
+    below = process_tree.descendants(pid)
+    named = [info for info in below if info.is_worker]
+    if named:
+        return named
+    image = _link(pid)
+    return [
+        info
+        for info in below
+        if info.runs and _link(info.pid) == image and "resource_tracker" not in _command(info.pid)
+    ]
+
+
+def _waits_for_workers(pid: int) -> bool:
+    """Whether the main thread waits for what workers send, or for the thread that receives that and pins it."""
+    state = blocking.blocked_in(pid, pid)
+    if state == "pipe":
+        return True
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task") if state == "lock" else ():  # noqa: PTH208  # many a second
+            info = process_tree.read_process(int(task))
+            if info is not None and info.name.startswith(_PINNING):
+                return blocking.blocked_in(pid, int(task)) == "pipe"
+    return False
+
+
+def _memory(pid: int) -> Reading | None:
+    try:
+        return read_rollup(pid)
+    except (OSError, ValueError):
+        return None
+
+
+def _first(info: process_tree.ProcessInfo) -> _Seen:
+    return _Seen(
+        info, time.monotonic(), _memory(info.pid), clocks.cpu_of_ns(info.pid) or 0, clocks.delay_of_ns(info.pid) or 0
+    )
+
+
+def _last(seen: _Seen) -> None:
+    pid = seen.info.pid
+    seen.last = _memory(pid)
+    seen.last_cpu_ns = clocks.cpu_of_ns(pid) or seen.cpu_ns
+    seen.last_delay_ns = clocks.delay_of_ns(pid) or seen.delay_ns
+
+
+def _use(seen: _Seen, line_of: Callable[[int], str]) -> ProcessUse:
+    alive = process_tree.is_alive(seen.info)
+    elapsed = max(1e-9, time.monotonic() - seen.began) * 1e9
+    first, last = seen.memory, seen.last
+    looks = max(1, sum(seen.looks.values()))
+    return ProcessUse(
+        pid=seen.info.pid,
+        name=seen.info.name,
+        cpu_share=(seen.last_cpu_ns - seen.cpu_ns) / elapsed,
+        delay_share=(seen.last_delay_ns - seen.delay_ns) / elapsed,
+        waits={kind: number / looks for kind, number in seen.looks.most_common()},
+        private_bytes=last.private_bytes if last is not None else 0,
+        shared_bytes=last.shared_bytes if last is not None else 0,
+        growth_bytes=last.private_bytes - first.private_bytes if first is not None and last is not None else 0,
+        descriptors=descriptors.count_descriptors(seen.info.pid) or 0,
+        ended=not alive,
+        line=line_of(seen.info.pid) if alive and seen.info.is_worker else "",
+    )
+
+
+def _link(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115  # a path of another process
+    except OSError:
+        return ""
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return ""

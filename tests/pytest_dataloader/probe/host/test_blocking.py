@@ -1,0 +1,95 @@
+"""What a thread is blocked in: by what the kernel tells, and of real processes."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dataloader.probe.host.blocking import BlockedIn, blocked_in, classify
+from pytest_dataloader.probe.host.child_process import Child
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TARGETS = {3: "pipe:[1]", 4: "socket:[2]", 5: "/data/train.bin", 6: "unix:[3]", 7: "anon_inode:[eventpoll]"}
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="numbers of system calls")
+@pytest.mark.parametrize(
+    ("state", "syscall", "wchan", "kind"),
+    [
+        ("R", "running", "0", "cpu"),
+        ("S", "running", "0", "cpu"),
+        ("D", "0 0x5 0x0 0x0 0x0 0x0 0x0 0x0 0x0", "io_schedule", "disk"),
+        ("S", "0 0x5 0x0 0x0 0x0 0x0 0x0 0x0 0x0", "x", "disk"),
+        ("S", "0 0x3 0x0 0x0 0x0 0x0 0x0 0x0 0x0", "x", "pipe"),
+        ("S", "45 0x4 0x0 0x0 0x0 0x0 0x0 0x0 0x0", "x", "socket"),
+        ("S", "45 0x6 0x0 0x0 0x0 0x0 0x0 0x0 0x0", "x", "pipe"),
+        ("S", "0 0x7 0x0 0x0 0x0 0x0 0x0 0x0 0x0", "x", "other"),
+        ("S", "7 0x1003 0x1 0x1388 0x0 0x0 0x0 0x0 0x0", "x", "pipe"),
+        ("S", "7 0x1004 0x1 0x1388 0x0 0x0 0x0 0x0 0x0", "x", "socket"),
+        ("S", "7 0x0 0x1 0x1388 0x0 0x0 0x0 0x0 0x0", "x", "pipe"),  # where memory may not be read
+        ("S", "202 0x9 0x80 0x0 0x0 0x0 0x0 0x0 0x0", "x", "lock"),
+        ("S", "202 0x9 0x0 0x0 0x0 0x0 0x0 0x0 0x0", "x", "pipe"),
+        ("S", "230 0x1 0x1 0x0 0x0 0x0 0x0 0x0 0x0", "x", "sleep"),
+        ("S", "61 0x1 0x1 0x0 0x0 0x0 0x0 0x0 0x0", "x", "other"),
+        ("S", "", "futex_wait_queue", "lock"),  # where tracing is not allowed
+        ("S", "", "pipe_read", "pipe"),
+        ("S", "", "poll_schedule_timeout.constprop.0", "pipe"),
+        ("S", "", "hrtimer_nanosleep", "sleep"),
+        ("S", "", "", "other"),
+        ("Z", "", "", "gone"),
+        ("", "", "", "gone"),
+    ],
+)
+def test_the_kernel_tells_what_a_thread_is_blocked_in(state: str, syscall: str, wchan: str, kind: BlockedIn) -> None:
+    def int_at(address: int) -> int | None:
+        return address - 0x1000 if address else None
+
+    assert classify(state, syscall, wchan, lambda number: TARGETS.get(number, ""), int_at) == kind
+
+
+def _lock() -> None:
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+
+
+def _socket() -> None:
+    ends = socket.socketpair()
+    ends[0].recv(1)
+
+
+def _compute() -> None:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("do", "kind"),
+    [
+        (_lock, "lock"),
+        (_socket, "pipe"),
+        (lambda: os.read(os.pipe()[0], 1), "pipe"),
+        (lambda: time.sleep(60), "sleep"),
+        (_compute, "cpu"),
+    ],
+)
+def test_a_real_process_is_seen(do: Callable[[], object], kind: BlockedIn) -> None:
+    def run(child: Child) -> None:
+        child.tell(b"")
+        do()
+
+    with Child.fork(run) as child:
+        child.hear(10)
+        deadline = time.monotonic() + 10
+        while (seen := blocked_in(child.pid, child.pid)) != kind and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert seen == kind
+    assert blocked_in(child.pid, child.pid) == "gone"
