@@ -158,7 +158,7 @@ def _cache(seen: Memory) -> str:
     where = f"{_accumulating(seen)} keeps" if seen.accumulating_attribute else "something keeps"
     if seen.accumulated_elements:
         elements = f"{size(seen.accumulated_bytes_per_sample)} in each of {seen.accumulated_elements:,} elements"
-        return f"{where} {elements}, as samples of them are read, in every worker for itself{_alone(seen, ': ')}"
+        return f"{where} {elements}, as samples of them are read, in every worker for itself{_alone(seen)}"
     return (
         f"{where} {size(seen.accumulated_bytes_per_sample)} for each sample that is new and nothing for one read "
         f"before (a cache that every worker fills for itself){_alone(seen)}"

@@ -213,8 +213,8 @@ VERDICTS = {
     ),
     "a cache of chunks": Judgement(
         replace(CACHING, accumulated_elements=200), "failed",
-        "dataset.cache keeps 4.1 kB in each of 200 elements, as samples of them are read, in every worker for itself: "
-        "about 40.0 MB per worker in an epoch, 80.0 MB in 2 workers", ("DL302",), in_full=True,
+        "dataset.cache keeps 4.1 kB in each of 200 elements, as samples of them are read, in every worker for itself"
+        "\nabout 40.0 MB per worker per epoch, 80.0 MB in 2 workers", ("DL302",), in_full=True,
     ),
     "a cache of nobody knows what": Judgement(
         replace(CACHING, accumulating_attribute=""), "failed", "something keeps 4.1 kB for each sample", ("DL302",),
