@@ -1819,3 +1819,17 @@ class AFewKeys(Dataset):
 
     def __getitem__(self, index):
         return self.sides[index]
+
+
+class ColumnsReadWhole(Dataset):
+    """Each of a few columns is indexed by the sample, not the list of them."""
+
+    def __init__(self, path):
+        with open(path) as file:
+            self.columns = [json.loads(line) for line in file]
+
+    def __len__(self):
+        return len(self.columns[0])
+
+    def __getitem__(self, index):
+        return [column[index] for column in self.columns]
