@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import call_graph, enclosing, purity
+from dl_lint.flow import call_graph, effects, enclosing, purity
 from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.values import (
@@ -24,7 +24,7 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.pipeline import loaders
-from dl_lint.source.syntax import FunctionDefinition, called
+from dl_lint.source.syntax import FunctionDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -307,7 +307,9 @@ def _learns(program: Program, made: Made, steps: str) -> bool:
         return True
     given = loaders.passed(program, made.call, steps, steps).value
     entered = (one.scope for one in alternatives(given) if isinstance(one, Function))
-    return any(called(call) == "backward" for one in call_graph.reachable(program, *entered) for call in one.calls)
+    return any(
+        effects.is_backward(program, call) for one in call_graph.reachable(program, *entered) for call in one.calls
+    )
 
 
 def _passed(program: Program, trainer: Trainer, call: ast.Call, names: tuple[str, ...]) -> Iterator[Loader]:

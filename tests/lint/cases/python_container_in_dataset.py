@@ -1833,3 +1833,25 @@ class ColumnsReadWhole(Dataset):
 
     def __getitem__(self, index):
         return [column[index] for column in self.columns]
+
+
+class RecordsOfATable(Dataset):
+    def __init__(self, path):
+        self.rows = pd.read_csv(path).to_dict("records")  # expect
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return self.rows[index]["text"]
+
+
+class ColumnsOfATable(Dataset):
+    def __init__(self, path):
+        self.rows = pd.read_csv(path).to_numpy(dtype="float32")
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return self.rows[index]
