@@ -552,7 +552,8 @@ def _attributes(program: Program, scope: Scope, owner: str) -> Iterator[tuple[st
     for name, bindings in scope.bindings.items():
         for binding in bindings:
             source = binding.value
-            if isinstance(source, ast.Attribute) and dotted(source) == f"{owner}.{source.attr}" and not binding.path:
+            stands_for = isinstance(source, ast.Attribute) and binding.kind == "assign" and not binding.path
+            if isinstance(source, ast.Attribute) and stands_for and dotted(source) == f"{owner}.{source.attr}":
                 yield from ((source.attr, load) for load in scope.loads.get(name, ()))
 
 

@@ -1821,6 +1821,20 @@ class AFewKeys(Dataset):
         return self.sides[index]
 
 
+class ColumnsReadWhole(Dataset):
+    """Each of a few columns is indexed by the sample, not the list of them."""
+
+    def __init__(self, path):
+        with open(path) as file:
+            self.columns = [json.loads(line) for line in file]
+
+    def __len__(self):
+        return len(self.columns[0])
+
+    def __getitem__(self, index):
+        return [column[index] for column in self.columns]
+
+
 class RecordsOfATable(Dataset):
     def __init__(self, path):
         self.rows = pd.read_csv(path).to_dict("records")  # expect
