@@ -43,7 +43,7 @@ class Rows(Dataset):
         if HOW == "sleep":
             time.sleep(0.02)
         if HOW == "leak":
-            KEPT.append(b"x" * 200_000)
+            KEPT.append(b"x" * 1_000_000)
         if HOW == "lock" and index > 100:
             LOCK.acquire()
             LOCK.acquire()
@@ -52,8 +52,8 @@ class Rows(Dataset):
 for number, batch in enumerate(DataLoader(Rows(), batch_size=4, num_workers=2)):
     if number == 5:
         pathlib.Path("begun").touch()
-    if HOW in ("train", "leak"):
-        time.sleep(0.02)
+    if HOW in ("train", "leak"):  # far longer than the workers need, on a busy machine too
+        time.sleep(0.2)
 """
 
 USE = ProcessUse(
