@@ -311,11 +311,14 @@ def _is_handle(program: Program, value: Derived) -> bool:
     while isinstance(base, Derived):
         steps.append(base.key)
         base = base.base
-    plain = {"tolist", "split", "keys", "values", "items", "strip", "rstrip", "read", *program.models.methods("Lists")}
+    plain = {*_PYTHON, "split", "keys", "values", "items", "strip", "rstrip", "read", *program.models.methods("Lists")}
     is_parsed = isinstance(base, Made) and program.models.has(base.name, "Parses")
-    is_column = isinstance(base, Made) and program.models.has(base.name, "Table") and "tolist" not in steps
+    is_column = isinstance(base, Made) and program.models.has(base.name, "Table") and _PYTHON.isdisjoint(steps)
     return is_column or (not is_parsed and not any(step in plain for step in steps))
 
+
+_PYTHON = frozenset({"tolist", "to_list", "to_dict"})
+"""Methods of a table or an array that make Python objects of what they hold."""
 
 _COLUMNS = frozenset({"values", "to_numpy", "iloc", "loc", "array"})
 """Attributes and methods of a table that give its cells as they are."""

@@ -10,6 +10,7 @@ from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.values import (
+    NONE,
     NOTHING,
     UNKNOWN,
     Absent,
@@ -80,6 +81,18 @@ def workers(program: Program, loader: Loader) -> Workers:
     """Whether a loader has workers; default-none when it has none unless the user asks for some."""
     found = {worker_count(one) for one in alternatives(argument(program, loader, "num_workers").value)}
     return found.pop() if len(found) == 1 else "unknown"
+
+
+def worker_numbers(program: Program, loader: Loader) -> tuple[int, ...]:
+    """How many workers a loader has in each way that leads to it, an option's default among them; none where one of
+    these ways does not say."""
+    found = []
+    for one in alternatives(argument(program, loader, "num_workers").value):
+        said = one.default if isinstance(one, Option) else NONE if isinstance(one, Absent) else one
+        if not isinstance(said, Const) or not isinstance(said.value, int | None):
+            return ()
+        found.append(int(said.value or 0))
+    return tuple(found)
 
 
 def may_have_workers(program: Program, loader: Loader) -> bool:

@@ -13,7 +13,8 @@ from dl_lint.flow.interpreter import classes, names
 from dl_lint.flow.interpreter.mutations import GROWING
 from dl_lint.flow.reaching import visible_at_end
 from dl_lint.flow.values import Collection, Derived, Function, Instance, Made, Table, Value, alternatives, union
-from dl_lint.pipeline import containers, datasets, record_sizes, workers
+from dl_lint.pipeline import containers, datasets, workers
+from dl_lint.pipeline.costs import counts, sizes
 from dl_lint.pipeline.training import words
 from dl_lint.source.positions import span
 from dl_lint.source.syntax import Assignment, called, children, dotted
@@ -40,7 +41,9 @@ class Container:
     filled: list[ast.AST]
     reads: list[Indexed]
     samples: list[Value]
-    size: record_sizes.Size
+    size: sizes.Size
+    count: int | None
+    """Of the samples that it holds, where the project says so."""
 
 
 def owners(program: Program) -> list[Class]:
@@ -74,9 +77,12 @@ def of_python_objects(program: Program, cls: Class, reads: dict[str, list[Indexe
         filled = [one for one in places if not guards.is_switched_off(program, one)]
         if filled:
             depth = min(one.depth for one in indexed)
-            samples = list(record_sizes.filling(program, cls, attribute, filled))
-            each = record_sizes.size_each(program, list(record_sizes.filling(program, cls, attribute, filled, depth)))
-            found.append(Container(attribute, _made_here(program, filled), indexed, samples, each))
+            samples = [one.value for one in sizes.filling(program, cls, attribute, filled)]
+            each = list(sizes.filling(program, cls, attribute, filled, depth))
+            direct = any(one.direct for one in indexed)
+            count = counts.counted(program, cls, attribute, filled, each=direct)
+            size = sizes.size_each(program, each, _fields(program, indexed))
+            found.append(Container(attribute, _made_here(program, filled), indexed, samples, size, count))
     return _originals(found)
 
 
@@ -100,6 +106,24 @@ def _attribute(program: Program, stmt: ast.AST) -> str | None:
 def _made_here(program: Program, filled: list[ast.AST]) -> list[ast.AST]:
     """Of the places that fill an attribute, those that do not just name another that is filled elsewhere, if any."""
     return [one for one in filled if _attribute(program, one) is None] or filled
+
+
+def _fields(program: Program, found: list[Indexed]) -> int:
+    """How many fields of a row are read, by keys or numbers that the code writes out."""
+    keys: set[object] = set()
+    for read in found:
+        above = program.parent(read.node)
+        uses: list[ast.AST] = [read.node]
+        if isinstance(above, ast.Assign) and isinstance(above.targets[0], ast.Name):
+            uses += program.site(above).scope.loads.get(above.targets[0].id, ())
+        for use in uses:
+            match program.parent(use):
+                case ast.Subscript(value=value, slice=ast.Constant(value=key)) if value is use:
+                    keys.add(key)
+                case ast.Assign(targets=[ast.Tuple(elts=elts)]):
+                    keys.update(range(len(elts)))
+    numbers = [key for key in keys if isinstance(key, int)]
+    return max(numbers) + 1 if numbers and min(numbers) >= 0 else len(keys)
 
 
 def telling(program: Program, found: list[Indexed]) -> Indexed:

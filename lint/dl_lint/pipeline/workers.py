@@ -157,6 +157,13 @@ def idle(program: Program, cls: Class) -> bool:
     return bool(using) and all(loaders.workers(program, loader) == "none" for loader in using)
 
 
+def numbers(program: Program, cls: Class) -> tuple[int, int] | None:
+    """The fewest and the most workers of the loaders of ``cls`` that have any; None where one of them does not say."""
+    each = [loaders.worker_numbers(program, one) for one in _of_product(program, cls)]
+    found = [number for ways in each for number in ways if number > 0]
+    return (min(found), max(found)) if found and all(each) else None
+
+
 def _of_product(program: Program, cls: Class) -> tuple[Loader, ...]:
     """The loaders that are given an object of ``cls``, without those of tests, which say nothing about others."""
     if is_test(program, cls.scope.file.path):

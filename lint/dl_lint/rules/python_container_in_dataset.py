@@ -4,13 +4,14 @@
 
 Finds lists, dicts and sets on a map-style dataset that are filled from the data (a directory listing, the lines of a
 file, JSON, an append loop or a comprehension over such) and indexed by the sample that is fetched; also numpy arrays of
-objects and the text columns of pandas tables. The message says what a million samples cost.
+objects and the text columns of pandas tables. The message says what is known of the cost: the bytes of a sample by what
+the code puts into it, the number of samples where the project holds it, and the workers.
 
 ## Why is this bad?
 
 Reading a Python object writes to its reference count. In a forked worker that write copies the page of memory that the
-object is on, so each worker comes to own a copy of the whole container (pytorch/pytorch#13246): 112 bytes for a text,
-350 for a `Path`, 600 for a parsed record with a few texts, 2,000 for a nested one (docs/memory.md). With spawn and
+object is on, so each worker comes to own a copy of the whole container (pytorch/pytorch#13246): 100 bytes for a
+path, 300 for a `Path`, 500 for a record of a few texts, 2,000 for a nested one (docs/memory.md). With spawn and
 forkserver it is pickled to every worker instead. Numbers in an array or a tensor, and strings in a numpy array or a
 pyarrow table, have no reference counts.
 
@@ -68,7 +69,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import reaching
-from dl_lint.pipeline import record_sizes, records, workers
+from dl_lint.pipeline import records, workers
 from dl_lint.rule import Finding, Quiet, Related, rule
 
 if TYPE_CHECKING:
@@ -113,12 +114,14 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
             at = records.telling(project, one.reads).node
             head = records.of_base(project, cls, at, heads)
             for way in reaching.by_way(sorted(new, key=project.place), project.site):
-                found = _finding(project, one, way, head)
+                found = _finding(project, one, way, head, workers.numbers(project, cls))
                 heads.setdefault((cls, at), found.place)
                 yield found
 
 
-def _finding(project: Project, one: Container, filled: list[ast.AST], head: Place | None) -> Finding:
+def _finding(
+    project: Project, one: Container, filled: list[ast.AST], head: Place | None, range_: tuple[int, int] | None
+) -> Finding:
     """At the first place that fills an attribute on one way."""
     at = project.place(records.telling(project, one.reads).node)
     others = [Related(project.place(other), "or filled here") for other in filled[1:]]
@@ -132,18 +135,39 @@ def _finding(project: Project, one: Container, filled: list[ast.AST], head: Plac
     return Finding(
         project.place(filled[0]),
         f"`self.{one.attribute}` {holds}: every worker comes to own a copy of all of them, as each read writes to a "
-        f"reference count; at about {one.size.bytes:,} bytes for {one.size.of}, a million "
-        f"{'samples' if direct else 'of them'} make {one.size.bytes:,} MB a worker",
+        f"reference count{_cost(one, range_, 'samples' if direct else 'objects')}",
         _flat_form(one),
         (Related(at, "read here for each sample"), *others, *heads),
         subject=(head,),
+        cost=one.size.bytes * one.count if one.size.bytes and one.count else None,
     )
+
+
+def _cost(one: Container, range_: tuple[int, int] | None, of: str) -> str:
+    """What is known of it: bytes for each, how many there are, and in how many workers."""
+    size, count = one.size, one.count
+    fewest, most = range_ or (0, 0)
+    numbers = f"{most}" if fewest == most else f"{fewest} to {most}"
+    each = f"{'at least' if size.least else 'about'} {size.bytes:,} bytes for {size.of}"
+    if size.bytes and count:
+        total = size.bytes * count
+        sums = shown(most * total) if fewest == most else f"{shown(fewest * total)} to {shown(most * total)}"
+        in_all = f", {sums} in {numbers}" if most > 1 else ""
+        return f"; at {each}, its {count:,} {of} cost {shown(total)} a worker{in_all}"
+    where = f" in each of {numbers} workers" if most > 1 else " in each worker"
+    if size.bytes:
+        return f"; {each}{where}"
+    return f"; {count:,} {of}{where}" if count else ""
+
+
+def shown(size: int) -> str:
+    """Bytes in the unit that leaves one to three digits before the point."""
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size >= unit:
+            return f"{size / unit:.{1 if size < 10 * unit else 0}f} {name}"
+    return f"{size} bytes"
 
 
 def _flat_form(one: Container) -> str:
     """What holds the same without an object for each, by what one sample takes."""
-    if one.size <= record_sizes.NUMBER:
-        return NUMBERS
-    if one.size <= record_sizes.TEXT or one.size == record_sizes.PATH:
-        return TEXTS
-    return COLUMNS if one.size < record_sizes.PARSED else RECORDS
+    return {"number": NUMBERS, "text": TEXTS, "array": NUMBERS, "record": COLUMNS, "unknown": RECORDS}[one.size.form]

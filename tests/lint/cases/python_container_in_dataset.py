@@ -1819,3 +1819,25 @@ class AFewKeys(Dataset):
 
     def __getitem__(self, index):
         return self.sides[index]
+
+
+class RecordsOfATable(Dataset):
+    def __init__(self, path):
+        self.rows = pd.read_csv(path).to_dict("records")  # expect
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return self.rows[index]["text"]
+
+
+class ColumnsOfATable(Dataset):
+    def __init__(self, path):
+        self.rows = pd.read_csv(path).to_numpy(dtype="float32")
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return self.rows[index]

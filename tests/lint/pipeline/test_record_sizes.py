@@ -1,8 +1,7 @@
-"""What a million samples of a container cost a worker is told by what one of them holds."""
+"""What a container costs a worker: what a sample of it holds, and how many there are."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
 DATASET = """\
 import glob
 import json
+import os
 from pathlib import Path
 
 from torch.utils.data import DataLoader, Dataset
@@ -36,26 +36,61 @@ def make(folder):
 """
 
 COSTS = {
-    "path": 112,
-    "len(path) * 2": 32,
-    "[item for item in sorted(Path(path).iterdir())][0]": 350,
-    "next(Path(path).parent.glob(path))": 350,
-    '(path, "label")': 34 + 2 * (16 + 112),
-    '{"path": path, "label": 3}': 34 + 16 + 112 + 16 + 32,
-    '{"path": {"name": path}}': 34 + 16 + (34 + 16 + 112),
-    "json.load(open(path))": 600,
-    "dict([(path, path)])": 600,
-    "[path for _ in range(9)]": 2000,
+    "path": "about 101 bytes for a text in each of 2 workers",
+    "len(path) * 2": "about 36 bytes for a number in each of 2 workers",
+    "os.path.basename(path)": "about 73 bytes for a text in each of 2 workers",
+    'f"{folder}/{len(path):06d}.png"': "about 82 bytes for a text in each of 2 workers",
+    "[item for item in sorted(Path(path).iterdir())][0]": "about 308 bytes for a `Path` in each of 2 workers",
+    "next(Path(path).parent.glob(path))": "about 308 bytes for a `Path` in each of 2 workers",
+    '(path, "label")': "about 157 bytes for a record in each of 2 workers",
+    "(path, folder)": "about 157 bytes for a record in each of 2 workers",
+    '{"path": path, "label": 3}': "about 285 bytes for a record in each of 2 workers",
+    '{"path": {"name": path}}': "about 469 bytes for a record in each of 2 workers",
+    'path.split("/")[0]': "about 69 bytes for a text in each of 2 workers",
+    '(json.load(open(path))["name"], float(path))': "about 173 bytes for a record in each of 2 workers",
 }
 
 
-@pytest.mark.parametrize(("one", "cost"), COSTS.items(), ids=COSTS)
-def test_a_sample_costs_what_it_holds(project: Project, one: str, cost: int) -> None:
-    project.write({"data.py": DATASET.replace("{one}", one)})
+def message(project: Project, code: str) -> str:
+    project.write({"data.py": code})
     (finding,) = (each for each in project.lint_json("--no-cache").records if each["code"] == "DL301")
-    found = re.search(r"at about ([\d,]+) bytes for", finding["message"])
-    assert found is not None
-    assert int(found[1].replace(",", "")) == cost
+    return str(finding["message"])
+
+
+@pytest.mark.parametrize(("one", "cost"), COSTS.items(), ids=COSTS)
+def test_a_sample_costs_what_it_holds_but_what_all_of_them_share(project: Project, one: str, cost: str) -> None:
+    assert message(project, DATASET.replace("{one}", one)).partition("; ")[2] == cost
+
+
+@pytest.mark.parametrize(
+    "one", ["json.load(open(path))", "dict([(path, path)])", "[path for _ in path]", "(path, json.load(open(path)))"]
+)
+def test_a_figure_that_is_not_known_is_left_out(project: Project, one: str) -> None:
+    assert message(project, DATASET.replace("{one}", one)).endswith("each read writes to a reference count")
+
+
+COUNTED = {
+    '[f"{folder}/{i:06d}.png" for i in range(200_000)]': "its 200,000 samples cost 16 MB a worker, 33 MB in 2",
+    '[line.strip() for line in open("list.txt")]': "its 3 samples cost 267 bytes a worker, 534 bytes in 2",
+    '[one["path"] for one in json.load(open("list.json"))]': "reference count; 2 samples in each of 2 workers",
+}
+
+
+@pytest.mark.parametrize(("rows", "cost"), COUNTED.items(), ids=COUNTED)
+def test_the_number_of_samples_is_told_where_the_project_holds_it(project: Project, rows: str, cost: str) -> None:
+    project.write({"list.txt": "a\nb\nc\n", "list.json": '[{"path": "a"}, {"path": "b"}]'})
+    code = DATASET.replace("        self.rows = []\n", f"        self.rows = {rows}\n")
+    code = code.replace("        for path in glob.glob(folder):\n            self.rows.append({one})\n", "")
+    assert message(project, code).endswith(cost)
+
+
+def test_workers_are_told_as_a_range_and_the_cost_of_each_in_records(project: Project) -> None:
+    more = "\n\ndef make_more(folder):\n    return DataLoader(Rows(folder), num_workers=8)\n"
+    code = DATASET.replace("for path in glob.glob(folder)", "for i in range(count)").replace("{one}", "(i, str(i))")
+    project.write({"data.py": code.replace("(self, folder)", "(self, folder, count=1_000_000)") + more})
+    (finding,) = (each for each in project.lint_json("--no-cache").records if each["code"] == "DL301")
+    assert finding["message"].endswith("its 1,000,000 samples cost 173 MB a worker, 346 MB to 1.4 GB in 2 to 8")
+    assert finding["bytes_per_worker"] == 173_000_000
 
 
 SHARDS = """\
@@ -85,7 +120,4 @@ def make(path, where):
 
 
 def test_objects_that_samples_share_are_not_counted_by_sample(project: Project) -> None:
-    project.write({"data.py": SHARDS})
-    (finding,) = (each for each in project.lint_json("--no-cache").records if each["code"] == "DL301")
-    assert "`self.shards` holds Python objects, and fetching a sample (" in finding["message"]
-    assert "a million of them make 600 MB a worker" in finding["message"]
+    assert "`self.shards` holds Python objects, and fetching a sample (" in message(project, SHARDS)

@@ -43,7 +43,7 @@ ROWS = {
     "waits on a busy machine": Judgement(
         replace(WAITS, quietness=BUSY),
         "inconclusive",
-        "waited for data 20.0 % of the training's 20 s (limit 5 %); the machine was busy: other processes took 60 %",
+        "waited for data 20.0 % of the training's 20 s (limit 5 %); the machine was busy: other processes used 60 %",
         ("",),
         {"max_input_wait": 0.05},
     ),

@@ -166,7 +166,7 @@ def _contents(program: Program, read: Made) -> Value:
     ]
     found = []
     for text in sorted({text for value in (source, *named) for text in _texts(value)}):
-        path = _place(program, read.call, text)
+        path = place(program, read.call, text)
         found.append(UNKNOWN if path is None else _value(_parsed(program, path), read.call))
     return union(found)
 
@@ -176,7 +176,7 @@ def _composed(program: Program, decorator: ast.Call) -> Value:
     given = [arguments.given(program, decorator, ("config_path", "config_name"), name).symbolic
              for name in ("config_path", "config_name")]  # fmt: skip
     folder, name = ("".join(_texts(one)) for one in given)
-    path = _place(program, decorator, os.path.join(folder, f"{name.removesuffix('.yaml')}.yaml")) if name else None
+    path = place(program, decorator, os.path.join(folder, f"{name.removesuffix('.yaml')}.yaml")) if name else None
     content = _parsed(program, path) if path is not None else None
     if path is None or not isinstance(content, dict):
         return UNKNOWN
@@ -199,31 +199,34 @@ def _texts(value: Value) -> Iterator[str]:
         )
 
 
-def _place(program: Program, near: ast.Call, text: str) -> str | None:
-    """Where a path leads inside the repository, from the folder of the script or one above."""
+def place(
+    program: Program, near: ast.Call, text: str, formats: tuple[str, ...] = FORMATS, largest: int = LARGEST
+) -> str | None:
+    """Where a path leads inside the repository, from the folder of the script or one above; None for a file that is not
+    there, or has more bytes than ``largest``."""
     files = program.modules
     folder = os.path.dirname(files.keys[program.site(near).scope.file])
-    while text.endswith(FORMATS) and folder.startswith(files.root):
+    while text.endswith(formats) and folder.startswith(files.root):
         path = os.path.normpath(os.path.join(folder, text))
-        if _text(program, path) is not None:
+        if text_in(program, path, largest) is not None:
             return path
         folder = os.path.dirname(folder)
     return None
 
 
-def _text(program: Program, path: str) -> str | None:
-    """What a file inside the repository holds; None for one that is not there, or too large for settings."""
+def text_in(program: Program, path: str, largest: int = LARGEST) -> str | None:
+    """What a file inside the repository holds; None for one that is not there, or has more bytes."""
     files = program.modules
     if not path.isprintable() or not os.path.realpath(path).startswith(os.path.realpath(files.root) + os.sep):
         return None
-    return files.around.small_text(path, LARGEST)
+    return files.around.small_text(path, largest)
 
 
 def _parsed(program: Program, path: str) -> Any:
     import yaml
 
     try:
-        return yaml.load(_text(program, path) or "", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return yaml.load(text_in(program, path) or "", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, ValueError, TypeError, RecursionError):
         return None
 

@@ -1,0 +1,1 @@
+"""What the containers of datasets cost a worker."""
