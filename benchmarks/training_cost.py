@@ -13,12 +13,16 @@ import argparse
 import random
 import statistics
 import time
+import weakref
 from typing import Any
 
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
+from pytest_dataloader.probe.memory.smaps import Reading
 from pytest_dataloader.probe.training.discovery import Discovery
+from pytest_dataloader.probe.training.meter import Meter
+from pytest_dataloader.probe.training.processes import ProcessReadings
 
 
 def epoch(loader: Any, step_seconds: float) -> tuple[float, float]:
@@ -27,6 +31,25 @@ def epoch(loader: Any, step_seconds: float) -> tuple[float, float]:
     for _batch in loader:
         time.sleep(step_seconds)
     return time.process_time() - cpu, time.perf_counter() - wall
+
+
+def parts(loader: Any) -> None:
+    """What a batch costs, and a reading of the processes: CPU time of this thread."""
+    iterator = iter(loader)
+    batch = next(iterator)
+    meter = Meter(loader)
+    meter.begin(weakref.ref(iterator), 0)
+    meter.readings.due_ns = 1 << 62
+    began = time.thread_time()
+    for _ in range(10_000):
+        meter.ask()
+        meter.get(batch)
+    each = (time.thread_time() - began) / 10_000
+    readings = ProcessReadings(memory=lambda _pid: Reading(0, 0, 0, 0))
+    began = time.thread_time()
+    for _ in range(20):
+        readings.read(meter.pids)
+    print(f"{1e6 * each:.1f} us a batch, {1e3 * (time.thread_time() - began) / 20:.2f} ms a reading without memory")
 
 
 def interval(values: list[float], rng: random.Random) -> tuple[float, float]:
@@ -43,6 +66,7 @@ def main() -> None:
     given = parser.parse_args()
     rng = random.Random(1)
     data = TensorDataset(torch.zeros(given.steps * 16, 64))
+    parts(DataLoader(data, batch_size=16, num_workers=given.workers))
     loaders = {
         watched: DataLoader(data, batch_size=16, num_workers=given.workers, persistent_workers=given.workers > 0)
         for watched in (True, False)

@@ -155,8 +155,6 @@ def _facts(block: Iterable[Record]) -> Iterator[str]:
             yield f"training: {figure(seen['samples_per_second'])} samples/s, {percent(seen['input_wait'])} data wait"
         if record.check == "throughput" and seen.get("samples_per_second"):
             yield f"{figure(seen['samples_per_second'])} samples/s"
-        if record.check == "training":
-            yield f"{percent(seen['input_wait'])} data wait"
         if record.check == "stages" and seen.get("bottleneck"):
             pace = seen["pace_ms_per_sample"]
             share = pace[seen["bottleneck"]] / max(1e-12, sum(pace.values()))

@@ -43,7 +43,7 @@ class Rows(Dataset):
         if HOW == "sleep":
             time.sleep(0.02)
         if HOW == "leak":
-            KEPT.append(b"x" * 200_000)
+            KEPT.append(b"x" * 1_000_000)
         if HOW == "lock" and index > 100:
             LOCK.acquire()
             LOCK.acquire()
@@ -52,8 +52,8 @@ class Rows(Dataset):
 for number, batch in enumerate(DataLoader(Rows(), batch_size=4, num_workers=2)):
     if number == 5:
         pathlib.Path("begun").touch()
-    if HOW in ("train", "leak"):
-        time.sleep(0.02)
+    if HOW in ("train", "leak"):  # far longer than the workers need, on a busy machine too
+        time.sleep(0.2)
 """
 
 USE = ProcessUse(
@@ -132,14 +132,16 @@ def test_a_running_training_is_seen_as_it_is(
                 time.sleep(0.05)
             seen = look(process.pid, 2.0)
         finally:
-            os.kill(process.pid, signal.SIGKILL)
+            workers = process_tree.descendant_pids(process.pid)  # one that hangs would outlive its parent
+            for pid in (process.pid, *workers):
+                os.kill(pid, signal.SIGKILL)
             process.wait(60)
     assert len(seen.workers) == 2
     assert all(max(worker.waits, key=lambda each: worker.waits[each]) == kind for worker in seen.workers), seen
     assert (seen.input_wait > 0.3) == input_bound, seen
     assert (max(worker.growth_bytes for worker in seen.workers) > 5_000_000) == (how == "leak")
     assert all(worker.private_bytes > 0 < worker.descriptors for worker in seen.workers)
-    process_tree.wait_for_end([worker.pid for worker in seen.workers], 10)
+    process_tree.wait_for_end(workers, 10)
 
 
 @pytest.mark.parametrize(
