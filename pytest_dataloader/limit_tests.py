@@ -51,13 +51,13 @@ class LimitTest:
         """What was seen and allowed.
 
         >>> LimitTest("samples/s", 1000, 912.4, 899, 925.2, 930).sentence
-        '912 samples/s (899 to 925 at 95 %), at least 1,000 asked for'
+        '912 samples/s (95 % CI 899 to 925), limit: at least 1,000'
         """
         if self.words:
             return self.words
         bound = "at least" if self.floor else "at most"
-        interval = f"({figure(self.low)} to {figure(self.high)} at 95 %)"
-        return f"{figure(self.seen)} {self.unit} {interval}, {bound} {figure(self.allowed)} asked for"
+        interval = f"(95 % CI {figure(self.low)} to {figure(self.high)})"
+        return f"{figure(self.seen)} {self.unit} {interval}, limit: {bound} {figure(self.allowed)}"
 
 
 def missed_by_factor(tests: Sequence[LimitTest], times: float) -> list[LimitTest]:
@@ -84,17 +84,17 @@ def judge_limit_tests(
     outcomes = [test.outcome(margin) for test in tests]
     if all(outcome == "kept" for outcome in outcomes):
         busy = [f"the machine was busy: {', '.join(disturbances)}"] if disturbances else []
-        return Verdict("passed", "; ".join([*(test.sentence for test in tests), *busy]))
-    short = "; ".join(test.sentence for test, outcome in zip(tests, outcomes, strict=True) if outcome != "kept")
+        return Verdict("passed", "\n".join([*(test.sentence for test in tests), *busy]))
+    short = "\n".join(test.sentence for test, outcome in zip(tests, outcomes, strict=True) if outcome != "kept")
     lost = [test.sentence for test in missed_by_factor(tests, hopeless)]
     if disturbances and lost:
         even = f"the machine was busy ({', '.join(disturbances)}), but {figure(hopeless)} times better would still miss"
-        return Verdict("failed", f"{'; '.join(lost)}; {even}", tuple(advice))
+        return Verdict("failed", "\n".join([*lost, even]), tuple(advice))
     if disturbances:
         return Verdict(
-            "inconclusive", f"{short}; the machine was too busy to say: {', '.join(disturbances)}", tuple(advice)
+            "inconclusive", f"{short}\nthe machine was too busy to say: {', '.join(disturbances)}", tuple(advice)
         )
     if "missed" in outcomes:
-        return Verdict("failed", f"{short}; the machine was quiet: {quiet}", tuple(advice))
+        return Verdict("failed", f"{short}\nthe machine was quiet: {quiet}", tuple(advice))
     why = close or f"too close to call: it fails once it certainly misses by {percent(margin - 1)}"
-    return Verdict("inconclusive", f"{short}; {why}", tuple(advice))
+    return Verdict("inconclusive", f"{short}\n{why}", tuple(advice))

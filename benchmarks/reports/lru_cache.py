@@ -15,9 +15,13 @@ def read_scene(index):
     return bytearray(65536 + index % 2)
 
 
+def read_again(index):
+    return bytearray(65536 + index % 2)
+
+
 class Scenes(Dataset):
     def __init__(self, cached):
-        self.read = read_scene if cached else read_scene.__wrapped__
+        self.read = read_scene if cached else read_again
 
     def __len__(self):
         return 4000

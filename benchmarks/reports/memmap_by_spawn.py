@@ -9,7 +9,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 REPORT = "numpy/numpy#30574"
-TRUE = "the mapped 256 MB are copied into each worker"
+TRUE = "the mapped 67 MB are copied into each worker"
 CHECK, WORDS = "memory|workers|portability", r"rows.*(MB|map)|(MB|map).*rows"
 
 
@@ -17,12 +17,12 @@ class Mapped(Dataset):
     def __init__(self, by_path):
         self.folder = tempfile.TemporaryDirectory()
         self.path, self.by_path = Path(self.folder.name, "rows.npy"), by_path
-        rows = np.lib.format.open_memmap(self.path, mode="w+", dtype=np.float32, shape=(65536, 1024))
+        rows = np.lib.format.open_memmap(self.path, mode="w+", dtype=np.float32, shape=(16384, 1024))
         rows.flush()
         self.rows = np.load(self.path, mmap_mode="r")
 
     def __len__(self):
-        return 65536
+        return 16384
 
     def __getitem__(self, index):
         return torch.from_numpy(self.rows[index] + index)

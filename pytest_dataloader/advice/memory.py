@@ -24,8 +24,8 @@ SOURCES = {
 }
 
 
-def describe_memory(seen: Memory) -> str:
-    """What was seen, how sure that is, and what of it was seen only in part."""
+def describe_memory(seen: Memory, allowed: str = "") -> str:
+    """What was seen, behind it what was ``allowed``, then how sure that is: a fact a line."""
     if seen.batches_watched and (seen.reading_error or not seen.samples_read or seen.source == "none"):
         text = _watched(seen)
     elif seen.reading_error:
@@ -33,25 +33,26 @@ def describe_memory(seen: Memory) -> str:
     elif seen.samples_read == 0:
         text = "no sample could be read"
     else:
-        text = "; ".join(_SENTENCES[kind](seen) for kind in seen.kinds)
+        text = "\n".join(_SENTENCES[kind](seen) for kind in seen.kinds)
         if len(seen.kinds) > 1 and not _COSTLY.isdisjoint(seen.kinds):
-            text += f"; together {_cost(seen)}"
+            text += f"\ntogether {_cost(seen)}"
     if seen.kept_batches.keeper and (kept := kept_sentence(seen.kept_batches)) not in text:
-        text = f"{kept}; {text}"
+        text = f"{kept}\n{text}"
     if seen.sampler.is_worth_telling and (held := _sampler_memory(seen)) not in text:
-        text += f"; {held}"
+        text += f"\n{held}"
     if seen.bytes_ahead >= _WORTH_TELLING:
-        ahead = f"{counted(seen.batches_ahead, 'batch')} of {size(seen.batch_bytes)} made ahead of the loop"
-        text += f"; {ahead} take {size(seen.bytes_ahead)} beside the workers' own memory"
-    return "; ".join([text, *_notes(seen)])
+        ahead = f"{counted(seen.batches_ahead, 'batch')} of {size(seen.batch_bytes)}"
+        text += f"\n{size(seen.bytes_ahead)} for prefetched batches: {ahead}"
+    headline, *facts = text.splitlines()
+    return "\n".join([headline + allowed, *facts, *_notes(seen)])
 
 
 def screen(seen: Memory, allowed: str = "") -> str:
     """The sentence with what was allowed; below it what proves it, and a line for each attribute and worker watched."""
-    lines = [describe_memory(seen) + allowed, *_proof(seen)]
+    lines = [describe_memory(seen, allowed), *_proof(seen)]
     for line in seen.attributes[:8]:
-        share = f"{percent(line.share_unshared)} un-shared" if line.sampled else "not sampled"
-        verdict = f"+{size(line.growth_bytes)} per worker in an epoch" if line.copied else "not copied by reading"
+        share = f"{percent(line.share_unshared)} copied" if line.sampled else "not sampled"
+        verdict = f"+{size(line.growth_bytes)} per worker per epoch" if line.copied else "not copied by reading"
         verdict += ", written to in place" if line.written else ""
         lines.append(f"  {_place(line)}: {line.count:,} {line.type}, {size(line.exposed_bytes)}, {share}, {verdict}")
     if len(seen.attributes) > 8:
@@ -92,45 +93,51 @@ def _notes(seen: Memory) -> list[str]:
     return notes
 
 
-def _alone(seen: Memory, before: str) -> str:
-    """What the only fault costs, behind ``before``; what several cost is said once, and 0 of no known epoch never."""
-    return f"{before}{_cost(seen)}" if len(seen.kinds) == 1 and seen.growth_bytes_per_worker else ""
+def _alone(seen: Memory) -> str:
+    """What the only fault costs, in a line of its own; several costs are said once, and 0 of no known epoch never."""
+    return f"\n{_cost(seen)}" if len(seen.kinds) == 1 and seen.growth_bytes_per_worker else ""
 
 
 def _cost(seen: Memory) -> str:
-    per_worker = f"about {size(seen.growth_bytes_per_worker)} per worker in an epoch"
+    per_worker = f"about {size(seen.growth_bytes_per_worker)} per worker per epoch"
     if not seen.workers:
-        return f"with num_workers=0 nothing is copied; workers would pay {per_worker}"
+        return f"{per_worker}, if there were workers: num_workers=0 copies nothing"
     return f"{per_worker}, {size(seen.predicted_total_bytes)} in {counted(seen.workers, 'worker')}"
 
 
 def _clean(seen: Memory) -> str:
-    text = f"workers do not grow: reading {counted(seen.samples_read, 'sample')}"
+    text = "no copy-on-write growth"
+    read = f"({counted(seen.samples_read, 'sample')} read)"
     small = [line for line in seen.attributes if line.copied]
     if small:
         line = small[0]
-        return (
-            f"{text} un-shares only {size(line.copied_bytes)} of {line.finest}, below the {size(MATTERS)} that matter"
-        )
+        return f"{text} to speak of: {size(line.copied_bytes)} of {line.finest}, below {size(MATTERS)} {read}"
     if seen.source == "none":
         exposed = sum(line.exposed_bytes for line in seen.attributes)
         return f"copies could not be measured; {size(exposed)} of Python objects could be copied by each worker"
-    return f"{text} un-shares no attribute of the dataset"
+    return f"{text} {read}"
 
 
 def _warm_up(seen: Memory) -> str:
-    return f"workers take {size(seen.warm_up_bytes)} once, as they begin (imports, buffers), and do not grow after that"
+    return f"no growth after warm-up: {size(seen.warm_up_bytes)} per worker once, for imports and buffers"
 
 
 def _copy_on_access(seen: Memory) -> str:
     objects = f"{seen.count:,} {seen.type} objects"
+    alone = len(seen.kinds) == 1 and seen.growth_bytes_per_worker
+    each = f"{size(seen.growth_bytes_per_worker)} per worker per epoch: " if alone else ""
+    lines = [f"{each}copy-on-write of {seen.attribute}, {objects}"]
+    if seen.attribute_filled_at and not seen.written_in_place:
+        lines.append(f"filled at {seen.attribute_filled_at}")
     if seen.written_in_place:
-        what = f"{size(seen.exposed_bytes)} of {seen.attribute}, {objects}, as making samples writes to them"
+        lines.append("making a sample writes to them in place")
     else:
-        where = next((_place(line) for line in seen.attributes if line.finest == seen.attribute), seen.attribute)
-        where += f" (filled at {seen.attribute_filled_at})" if seen.attribute_filled_at else ""
-        what = f"{where}, {objects}, as reading one writes to its reference count"
-    return f"each worker copies {what}{_alone(seen, ': ')}"
+        lines.append("each read writes to a reference count, which copies the page")
+    if alone and seen.workers:
+        lines.append(f"{size(seen.predicted_total_bytes)} in {counted(seen.workers, 'worker')}")
+    elif alone:
+        lines.append("num_workers=0 copies nothing: this is what workers would cost")
+    return "\n".join(lines)
 
 
 def _proof(seen: Memory) -> Iterator[str]:
@@ -151,10 +158,10 @@ def _cache(seen: Memory) -> str:
     where = f"{_accumulating(seen)} keeps" if seen.accumulating_attribute else "something keeps"
     if seen.accumulated_elements:
         elements = f"{size(seen.accumulated_bytes_per_sample)} in each of {seen.accumulated_elements:,} elements"
-        return f"{where} {elements}, as samples of them are read, in every worker for itself{_alone(seen, ': ')}"
+        return f"{where} {elements}, as samples of them are read, in every worker for itself{_alone(seen)}"
     return (
         f"{where} {size(seen.accumulated_bytes_per_sample)} for each sample that is new and nothing for one read "
-        f"before (a cache that every worker fills for itself){_alone(seen, ': ')}"
+        f"before (a cache that every worker fills for itself){_alone(seen)}"
     )
 
 
@@ -162,7 +169,7 @@ def _leak(seen: Memory) -> str:
     where = f"{_accumulating(seen)} grows" if seen.accumulating_attribute else "memory grows"
     return (
         f"{where} by {size(seen.accumulated_bytes_per_sample)} with each sample read, also with samples read before: "
-        f"a leak without bound{_alone(seen, ', ')}"
+        f"a leak without bound{_alone(seen)}"
     )
 
 
@@ -317,7 +324,7 @@ def _instead(seen: Memory) -> str:
     if seen.replacement is not None:
         tried = seen.replacement
         text += (
-            f"; tried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_unshared)} un-shared "
+            f"; tried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_unshared)} copied "
             f"by reading them all, {size(tried.bytes_per_record)} and {tried.microseconds_per_read:.1f} us a record"
         )
     return text

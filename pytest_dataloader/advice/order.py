@@ -38,7 +38,7 @@ def describe_order(evidence: Order) -> str:
             f"{samples}, none doubled by the loader; its epoch ends {least} before its len() says, which were not seen"
         )
     else:
-        told = f"{samples}, none lost or doubled by the loader"
+        told = f"{samples}, none missing, no duplicates"
     if evidence.passes > 1:
         told += f"; an epoch is {evidence.passes} passes"
     if evidence.repeated or evidence.left_out > evidence.dropped_last:
@@ -48,7 +48,7 @@ def describe_order(evidence: Order) -> str:
         told += f"; drop_last leaves out {evidence.dropped_last:,} of {size:,} in every epoch"
     told += {True: "; reshuffled", False: "; too few to see them reshuffled", None: ""}[evidence.reshuffled]
     if evidence.compared:
-        told += f"; one process reads the same {evidence.compared:,}"
+        told += f"; same content in a single process: {evidence.compared:,}"
     told += "".join(f"; {note}" for note in _notes(evidence))
     return told + coverage(evidence.partly)
 

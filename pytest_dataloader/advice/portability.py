@@ -42,13 +42,13 @@ def working(evidence: Portability) -> str:
     """The methods under which one came."""
     works = [start for start in evidence.starts if start.works]
     each = [f"{start.method} ({start.seconds_to_first_batch:.2g} s to the first batch)" for start in works]
-    pickles = f"; what {' and '.join(evidence.pickled_only)} would hand over pickles" if evidence.pickled_only else ""
-    return f"it starts under {', '.join(each)}{pickles}" if each else ""
+    pickles = f"; picklable under {' and '.join(evidence.pickled_only)}" if evidence.pickled_only else ""
+    return f"starts under {', '.join(each)}{pickles}" if each else ""
 
 
 def luggage(evidence: Portability) -> str:
     """What each worker is handed."""
-    return "" if evidence.pickled_bytes is None else f"; {size(evidence.pickled_bytes)} pickled for each worker"
+    return "" if evidence.pickled_bytes is None else f"; {size(evidence.pickled_bytes)} pickled per worker"
 
 
 def advice(evidence: Portability, failed: Sequence[WorkerStart]) -> tuple[Advice, ...]:

@@ -37,7 +37,7 @@ def describe_draws(evidence: Randomness) -> str:
     if evidence.varies:
         changing = "samples change when they are read again, by no generator that was found, and all differ"
         return f"{changing} ({seen} {where}){part}"
-    return f"no random generator that outlives a sample is drawn from ({seen} {where}){part}"
+    return f"no persistent random generator is used ({seen} {where}){part}"
 
 
 def advice(evidence: Randomness) -> tuple[Advice, ...]:
@@ -54,13 +54,13 @@ def process_advice(evidence: Randomness) -> tuple[Advice, ...]:
 
 
 _SAYS = {
-    "frozen_generator": "gives the same numbers to all {}",
+    "frozen_generator": "draws identical numbers in all {}",
     "constant_seed": "seeds all {} alike",
     "epoch_repeating_seed": "seeds all {} alike",
     "repeating_loader_seed": "repeats in all {}",
-    "reseeding_per_sample": "gives the same numbers to all {}",
+    "reseeding_per_sample": "draws identical numbers in all {}",
     "seeded_alike_by_iteration": "is seeded alike in all {}, when the iteration begins",
-    "shared_draws": "gives the same numbers to all {}: whether samples hold them, or are ordered by them, was not seen",
+    "shared_draws": "draws identical numbers in all {}: whether in samples or in their order was not seen",
     "same_content": "makes samples that change when they are read again, and change alike in all {}",
     "same_seed_on_ranks": "seeds all {} alike",
     "same_draws_on_ranks": "gave the same numbers to all {}",

@@ -23,12 +23,12 @@ _STARTS_OFTEN = 0.2
 def waiting(stall: Stall) -> str:
     """How much of its time a step waits."""
     low, high = (f"{100 * share:.1f}" for share in stall.interval)
-    return f"a step of {figure(stall.step_ms)} ms waits {100 * stall.share:.1f} % of the time ({low} to {high} at 95 %)"
+    return f"data wait: {100 * stall.share:.1f} % of a {figure(stall.step_ms)} ms step (95 % CI {low} to {high})"
 
 
 def keeping_up(stall: Stall) -> str:
     """The step for which the loader would keep up."""
-    return f"for at most {percent(stall.tolerated)} it would have to take {figure(stall.keeps_up_at_ms)} ms"
+    return f"at most {percent(stall.tolerated)} from a step of {figure(stall.keeps_up_at_ms)} ms"
 
 
 def advice(seen: Stages) -> tuple[Advice, ...]:
@@ -48,7 +48,7 @@ def _advice(seen: Stages) -> Iterator[Advice]:
         yield from _at_bottleneck(seen)
     share = seen.pace_ms_per_sample["startup"] / max(1e-12, seen.limit_ms_per_sample)
     if share >= _STARTS_OFTEN and seen.workers and not seen.persistent_workers:
-        text = f"each epoch starts its workers anew, {percent(share)} of its time: set persistent_workers=True"
+        text = f"persistent_workers=True: restarting workers takes {percent(share)} of each epoch"
         yield Advice("DL204", text)
 
 
@@ -67,15 +67,19 @@ def _of_trials(seen: Stages) -> Iterator[Advice]:
 def _at_bottleneck(seen: Stages) -> Iterator[Advice]:
     stage = seen.bottleneck
     if stage in ("read", "fetch") and seen.straggler_factor >= STRAGGLES:
-        yield Advice("", "give each worker as much to read as the others: shards and files of one size")
+        yield Advice("", "use shards and files of one size: one worker has more to read than the others")
     elif stage in ("read", "fetch", "collate") and seen.workers and not seen.helpful_workers:
         code = "DL206" if seen.workers > seen.cpus else ""
-        yield Advice(code, f"{seen.workers} workers on {seen.cpus:g} CPUs: samples must become cheaper")
+        yield Advice(
+            code, f"reduce the CPU cost of a sample: more than {seen.workers} workers do not help on {seen.cpus:g} CPUs"
+        )
     if stage == "receive" and is_by_sampler(seen):
         yield Advice("", "make the sampler cheaper: it draws in the main process, for all workers")
     if stage == "pin":
         code = "" if seen.workers else "DL210"
-        yield Advice(code, "pinning copies every batch once more: without a copy to an accelerator it gains nothing")
+        yield Advice(
+            code, "pin_memory=False: pinning copies every batch, and only a copy to an accelerator gains from it"
+        )
 
 
 def _slow_samples(seen: Stages) -> str:

@@ -74,7 +74,11 @@ def _advice(seen: Training) -> Iterator[Advice]:
         case "startup" if seen.epochs > 1 and not seen.persistent_workers:
             share = percent(seen.startup_seconds / seen.waiting_seconds)
             waited = f"{share} of the waiting is for the first batch of {counted(seen.epochs, 'epoch')}"
-            yield Advice("DL204", f"{waited}: set persistent_workers=True")
+            anew = seen.loaders == seen.epochs
+            yield Advice(
+                "" if anew else "DL204",
+                f"{waited}: {'make the loader once, with' if anew else 'set'} persistent_workers=True",
+            )
         case "fetch" | "read" if not seen.workers and seen.wait_ms < WORKERS_HELP_MS:
             return
         case "fetch" | "read" if not seen.workers:
@@ -82,7 +86,7 @@ def _advice(seen: Training) -> Iterator[Advice]:
             yield Advice(
                 "DL207", f"num_workers=0: batches are made between two steps, mostly {doing}; give the loader workers"
             )
-        case "receive":
+        case "receive" if not seen.quietness.disturbances:
             yield Advice(
                 "",
                 f"{percent(seen.ready_share or 0)} of the batches were ready when they were asked for: the waiting is "

@@ -135,7 +135,7 @@ def describe_workers(seen: Workers) -> str:
     if not seen.workers:
         who = f"its {counted(seen.threads, 'worker')} are threads" if seen.threads else "the loader has no workers"
         return f"{delivered}, loaded in this process: {who}"
-    again = f"; {seen.restarts_per_epoch} started anew for the second epoch" if seen.restarts_per_epoch else ""
+    again = f"; {seen.restarts_per_epoch} restarted for the second epoch" if seen.restarts_per_epoch else ""
     pickling = f"; {_pickling(seen)}" if (seen.pickling_cpu_seconds or 0.0) >= _SLOW_PICKLING_SECONDS else ""
     return f"{counted(seen.workers, 'worker')} ({seen.start_method}) delivered {delivered}, and ended{again}{pickling}"
 

@@ -123,7 +123,7 @@ def judge(
     """
     advice = sentences.advice(evidence)
     if exceeded := _exceeded(evidence, max_worker_growth, max_total_memory):
-        return Verdict("failed", sentences.screen(evidence, f"; allowed: {exceeded}"), advice)
+        return Verdict("failed", sentences.screen(evidence, f", limit {exceeded}"), advice)
     limited = (max_worker_growth, max_total_memory) != (None, None)
     if any(_is_fault(kind, evidence, limited=limited) for kind in evidence.kinds):
         return Verdict("failed", sentences.screen(evidence), advice)
@@ -154,5 +154,5 @@ def _exceeded(evidence: Memory, max_worker_growth: int | None, max_total_memory:
     if evidence.workers and max_worker_growth is not None and evidence.growth_bytes_per_worker > max_worker_growth:
         return f"{size(max_worker_growth)} per worker"
     if evidence.workers and max_total_memory is not None and evidence.predicted_total_bytes > max_total_memory:
-        return f"{size(max_total_memory)} in all workers together"
+        return f"{size(max_total_memory)} in all workers"
     return ""

@@ -13,6 +13,7 @@ from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.host.process_state import changes_since, process_state
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
+from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.samples.evidence import Order
 from pytest_dataloader.probe.samples.fields import fields_of, schema_faults
 from pytest_dataloader.probe.samples.provenance import TracedEpoch, traced
@@ -44,6 +45,8 @@ NEEDS_BENCH = False
 _EPOCHS = 2
 _SECONDS = 1.0
 """Budget of an epoch, of the sampler alone, and of reading in one process; ``--dataloader-bench`` may give more."""
+_STREAM_SECONDS = 0.5
+"""For a stream that has a len(), quick or not: what comes against it is known at the end of an epoch alone."""
 _MOST = 100_000
 _ALONE_SECONDS = 60.0
 """For one process to read what workers have read in a whole epoch, however long that took."""
@@ -59,6 +62,8 @@ def measure(loader: Any, *, setting: Setting) -> Order:
     seconds = math.inf if setting.whole_epoch else setting.budget(_SECONDS, share=1 / 3)
     most = sys.maxsize if setting.whole_epoch else _MOST
     iterable = torch_private.reads_by_iteration(loader)
+    if iterable and length_of(loader.dataset):
+        seconds = max(seconds, _STREAM_SECONDS)
     before = process_state()
     with traced(loader, fields=True, shallow=setting.quick) as run, sampling.epochs_told(loader) as tell:
         for number in range(_EPOCHS):

@@ -134,7 +134,7 @@ def _limit_tests(seen: Stages, max_stall: float | None) -> list[LimitTest]:
     stall = seen.simulated
     low, high = (stall.period_ms(share) for share in stall.interval)
     allowed, best = stall.period_ms(max_stall), stall.period_ms(stall.best)
-    words = f"{sentences.waiting(stall)}, at most {percent(max_stall)} allowed; {sentences.keeping_up(stall)}"
+    words = f"{sentences.waiting(stall)}, limit {percent(max_stall)}\n{sentences.keeping_up(stall)}"
     return [LimitTest("ms per step", allowed, stall.period_ms(stall.share), low, high, best, floor=False, words=words)]
 
 
@@ -163,7 +163,7 @@ def judge(
         stall = evidence.simulated
         waits = ""
         if (step_ms is not None or step is not None) and stall is not None:
-            waits = f"; {sentences.waiting(stall)}; {sentences.keeping_up(stall)}"
+            waits = f"\n{sentences.waiting(stall)}\n{sentences.keeping_up(stall)}"
         return Verdict("passed", f"{evidence.why}{waits}", advice)
     verdict = judge_limit_tests(
         tests,
@@ -173,4 +173,4 @@ def judge(
         quiet=f"{percent(evidence.quietness.lost_share)} of the time went into waiting for a CPU",
         advice=advice,
     )
-    return Verdict(verdict.outcome, f"{verdict.reason}; {evidence.why}", verdict.advice)
+    return Verdict(verdict.outcome, f"{verdict.reason}\n{evidence.why}", verdict.advice)

@@ -155,14 +155,14 @@ def judge(
         return Verdict("inconclusive", f"no batch was made in {spent} ({why})")
     if not tests:
         low, high = (figure(each) for each in evidence.interval)
-        reason = f"{figure(evidence.samples_per_second)} samples/s ({low} to {high} at 95 %), no limit set"
+        reason = f"{figure(evidence.samples_per_second)} samples/s (95 % CI {low} to {high})"
         known = step_ms is not None and evidence.step_ms and evidence.batches_per_second
-        waits = f"; a step of {figure(step_ms or 0)} ms waits {percent(evidence.stall)} of the time" if known else ""
+        waits = f"\ndata wait: {percent(evidence.stall)} of a {figure(step_ms or 0)} ms step" if known else ""
         busy = evidence.quietness.sentence
         if evidence.vague:
             why = busy or "too few batches came"
-            return Verdict("inconclusive", f"{reason}: the interval says nothing of the rate ({why}){waits}")
-        return Verdict("passed", f"{reason}{waits}; {busy}" if busy else f"{reason}{waits}")
+            return Verdict("inconclusive", f"too noisy: {reason}\n{why}{waits}")
+        return Verdict("passed", f"{reason}{waits}\n{busy}" if busy else f"{reason}{waits}")
     return judge_limit_tests(
         tests,
         margin=MARGIN_WITH_WORKERS if evidence.workers else MARGIN,

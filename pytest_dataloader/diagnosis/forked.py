@@ -111,13 +111,17 @@ def _uses_cuda() -> bool:
 
 
 def _leave_threads(found: Sequence[LoaderToCheck], *, uses_cuda: bool) -> None:
-    """Do without what no fork inherits: threads of torch's pools, as in DataLoader's workers, the fork server, CUDA."""
+    """Do without what no fork inherits: threads of torch's pools, as in DataLoader's workers, CUDA, and
+    the servers of multiprocessing.
+    """
     import torch
 
     torch.set_num_threads(1)
-    server: Any = sys.modules.get("multiprocessing.forkserver")
-    if server is not None:
-        server._forkserver.__init__()  # a child cannot wait for a process of its parent's
+    servers = {"forkserver": "_forkserver", "resource_tracker": "_resource_tracker"}
+    for module, name in servers.items():  # what this child starts and leaves is not its parent's to wait for
+        started = getattr(sys.modules.get(f"multiprocessing.{module}"), name, None)
+        if started is not None:
+            started.__init__()
     if uses_cuda:
         for each in found:
             vars(each.subject.loader)["pin_memory"] = False

@@ -133,6 +133,8 @@ class TrainingRun:
         if self._stopping:
             error, status = None, output.EXIT_PASSED
         if error is not None:
+            for found in self._discovery.loaders:
+                found.meter.blame(error)
             loaders.hide_our_frames(error)
             sys.excepthook(type(error), error, error.__traceback__)
         if os.getpid() != self._pid:  # a child that the script has forked, and that came to its end

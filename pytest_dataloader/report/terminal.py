@@ -93,7 +93,8 @@ def needs_a_look(record: Record) -> bool:
     """Whether a check is shown though nobody asked for all: it did not pass, or its figures are what was asked for."""
     in_job = record.check == "throughput" and bool(record.ranks)
     is_result = record.check in _RESULTS and record.verdict != "not_measured"
-    return record.verdict in ("failed", "inconclusive") or record.vacuous or is_result or in_job
+    waits = record.check == "training" and bool(record.advice)
+    return record.verdict in ("failed", "inconclusive") or record.vacuous or is_result or in_job or waits
 
 
 def _is_shown(record: Record, reported: Collection[tuple[str, str]]) -> bool:
@@ -150,6 +151,8 @@ def _facts(block: Iterable[Record]) -> Iterator[str]:
         seen = record.evidence
         if record.verdict not in ("passed", "failed"):
             continue
+        if record.check == "training" and seen.get("batches"):
+            yield f"training: {figure(seen['samples_per_second'])} samples/s, {percent(seen['input_wait'])} data wait"
         if record.check == "throughput" and seen.get("samples_per_second"):
             yield f"{figure(seen['samples_per_second'])} samples/s"
         if record.check == "training":

@@ -121,7 +121,7 @@ def test_a_declared_loader_is_measured_on_one_worker_of_xdist(tmp_path: Path) ->
     (tmp_path / "pyproject.toml").write_text(SETTINGS)
     done = run(tmp_path, "-v", "--dataloader-bench", "--dataloader-quick", "-n", "2", "--dist", "loadgroup")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "each worker copies dataset.rows" in done.stdout
+    assert "copy-on-write of dataset.rows" in done.stdout
     assert "1 failed, 2 passed" in done.stdout
     assert len(set(re.findall(r"\[(gw\d+)\]", done.stdout))) == 1
 

@@ -177,7 +177,7 @@ def timm_by_rank(rank: int, world_size: int) -> Any:
     ("make", "outcome", "says"),
     [
         (timm_by_rank, "passed", "ranks: disjoint and complete"),
-        (timm_prefetch, "not_measured", "nothing shards this loader by rank"),
+        (timm_prefetch, "not_measured", "no sharding by rank"),
     ],
 )
 def test_ranks_of_the_loader_in_a_prefetcher_are_simulated(make: Any, outcome: str, says: str) -> None:

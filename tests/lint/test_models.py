@@ -163,6 +163,33 @@ def test_a_loop_is_one_over_a_loader_whatever_is_around_it(project: Project, ove
     assert told(project) == {(6, "DL204")}
 
 
+STEPPING = """\
+import acme
+from torch.utils.data import DataLoader
+
+
+def train(dataset):
+    engine = acme.Engine()
+    for batch in DataLoader(dataset):
+        engine.{}(batch)
+"""
+
+
+@pytest.mark.parametrize(("method", "found"), [("train_batch", [(7, "DL207")]), ("score", [])])
+def test_a_step_of_a_company_s_engine_makes_a_loop_one_that_trains(
+    project: Project, method: str, found: list[tuple[int, str]]
+) -> None:
+    stub = "from dl_lint.models import Backward\nclass Engine:\n    def train_batch(self, batch) -> Backward: ...\n"
+    data = (
+        "\n\nclass Images(Dataset):\n    def __getitem__(self, index):\n        return Image.open(self.paths[index])\n"
+    )
+    code = f"from PIL import Image\nfrom torch.utils.data import Dataset\n{STEPPING.format(method)}{data}"
+    code = code.replace("DataLoader(dataset)", "DataLoader(Images())")
+    project.write({"pyproject.toml": SETTINGS, "stubs/acme.pyi": stub, "train.py": code})
+    places = project.lint_json("--select", "DL207").places
+    assert [(row - 2, code) for _, row, code in places] == found
+
+
 # --- our own -------------------------------------------------------------------------------
 
 

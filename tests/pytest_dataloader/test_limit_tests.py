@@ -46,14 +46,19 @@ def test_a_limit_is_kept_missed_or_close(test: LimitTest, outcome: LimitOutcome,
 @pytest.mark.parametrize(
     ("tests", "disturbances", "outcome", "words"),
     [
-        ([floor(1200, low=1100, high=1300)], [], "passed", "1,200 samples/s (1,100 to 1,300 at 95 %), at least 1,000"),
-        ([floor(1200, low=1100, high=1300)], ["noise"], "passed", "asked for; the machine was busy: noise"),
-        ([floor(800, low=780, high=820)], [], "failed", "at least 1,000 asked for; the machine was quiet: still"),
+        (
+            [floor(1200, low=1100, high=1300)],
+            [],
+            "passed",
+            "1,200 samples/s (95 % CI 1,100 to 1,300), limit: at least 1,000",
+        ),
+        ([floor(1200, low=1100, high=1300)], ["noise"], "passed", "\nthe machine was busy: noise"),
+        ([floor(800, low=780, high=820)], [], "failed", "limit: at least 1,000\nthe machine was quiet: still"),
         ([floor(800, low=780, high=820)], ["noise", "smoke"], "inconclusive", "too busy to say: noise, smoke"),
         ([floor(99, low=98, high=99)], ["noise"], "failed", "busy (noise), but 10 times better would still miss"),
         ([floor(99, low=98, high=101)], ["noise"], "inconclusive", "too busy to say: noise"),
         ([floor(50, low=48, high=52, best=101)], ["noise"], "inconclusive", "too busy to say: noise"),
-        ([ceiling(120, low=101, high=130)], ["noise"], "failed", "at most 10 asked for; the machine was busy"),
+        ([ceiling(120, low=101, high=130)], ["noise"], "failed", "limit: at most 10\nthe machine was busy"),
         ([floor(800, low=780, high=820), ceiling(120, low=101, high=130)], ["noise"], "failed", "120 ms of CPU"),
         (
             [floor(980, low=950, high=1010)],
@@ -61,7 +66,7 @@ def test_a_limit_is_kept_missed_or_close(test: LimitTest, outcome: LimitOutcome,
             "inconclusive",
             "too close to call: it fails once it certainly misses by 10 %",
         ),
-        ([floor(1200, low=1100, high=1300), ceiling(12, low=11.8, high=12)], [], "failed", "at most 10 asked for"),
+        ([floor(1200, low=1100, high=1300), ceiling(12, low=11.8, high=12)], [], "failed", "limit: at most 10"),
         ([floor(980, low=950, high=1010), ceiling(12, low=11.8, high=12)], [], "failed", "980 samples/s"),
     ],
 )
@@ -92,7 +97,7 @@ def test_a_reason_of_the_check_replaces_too_close() -> None:
         quiet="",
         close="its epochs are short",
     )
-    assert verdict.reason.endswith("; its epochs are short")
+    assert verdict.reason.endswith("\nits epochs are short")
 
 
 @pytest.mark.parametrize(("value", "text"), [(1234567.8, "1,234,568"), (99.96, "100"), (1.5, "1.5"), (0, "0")])

@@ -156,7 +156,7 @@ STALL = Stall(
     keeps_up_at_ms=80.0, tolerated=0.001,
 )  # fmt: skip
 STAGED = Stages(
-    bottleneck="read", why="read sets the pace", ms_per_sample=dict.fromkeys(STAGES, 0.1), limit_ms_per_sample=1.0,
+    bottleneck="read", why="bottleneck: I/O wait", ms_per_sample=dict.fromkeys(STAGES, 0.1), limit_ms_per_sample=1.0,
     samples_per_batch=8, batches=600, stamped_batches=100, epochs=1, workers=2, cpus=2, measured_seconds=5,
     simulated=STALL,
 )  # fmt: skip

@@ -420,7 +420,7 @@ def test_a_target_of_which_nothing_was_measured_has_a_block_with_the_reasons(pro
             "  fds not measured: the loader gave no batch: its epoch is empty",
             "  not measured: memory: the loader gives nothing: see fds",
             "ranks  2 not measured",
-            "  not measured: shards: nothing shards this loader by rank*",
+            "  not measured: shards: no sharding by rank*",
             "  not measured: resume: DataLoader has no state_dict *",
         ],
         consecutive=False,
@@ -498,7 +498,7 @@ def test_a_quick_run_collects_what_applies_and_starts_workers_by_one_method(proj
     assert "failed" not in verdicts.values()
     portability = loaders["plain"]["checks"]["portability"]
     assert [start["method"] for start in portability["evidence"]["starts"]] == ["fork"]
-    assert "what forkserver and spawn would hand over pickles" in portability["reason"]
+    assert "picklable under forkserver and spawn" in portability["reason"]
 
     assert set(loaders["ranks"]["checks"]) == {"shards"}
     assert [world["world_size"] for world in loaders["ranks"]["checks"]["shards"]["evidence"]["worlds"]] == [2]

@@ -73,7 +73,7 @@ def test_the_step_of_a_target_bounds_the_workers_and_stages_are_drawn(slow: Proj
     done.assert_outcomes(passed=2)
     done.stdout.fnmatch_lines(
         [
-            "  stages passed: consumer sets the pace: *",
+            "  stages passed: bottleneck: the training step, *",
             "    ms/sample (wall)",
             "    read *",
             "    consumer * ━━━━━━━━*",

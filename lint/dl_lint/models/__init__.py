@@ -274,6 +274,10 @@ class Steps(_Word):
     """A parameter: a function that takes a batch; the trainer trains where that has a backward pass."""
 
 
+class Backward(_Word):
+    """Has a backward pass: a loop around it trains."""
+
+
 class EachBatch(_Word):
     """A method that is called for every batch."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow import call_graph, effects, enclosing
 from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.interpreter.library_calls import TORCH_LOADER
@@ -67,7 +67,7 @@ def chooses_rank(test: ast.expr) -> bool:
 def replicating(program: Program, loop: LoaderLoop) -> ast.Call | None:
     """The call that wraps the model which a training loop runs, for other processes to have replicas of it."""
     inside, entered = _running(program, loop)
-    for step in program.method_calls("backward"):
+    for step in effects.backward_passes(program):
         if (step in inside or step in entered) and isinstance(step.func, ast.Attribute):
             for one in alternatives(program.value(step.func.value)):
                 if isinstance(one, Made) and one.name in PREPARING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow import call_graph, effects, enclosing
 from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.interpreter.classes import of_class
@@ -39,9 +39,6 @@ DISTRIBUTED_SAMPLER = "torch.utils.data.DistributedSampler"
 
 SET_EPOCH = "set_epoch"
 """The method that tells a sampler which epoch to shuffle for."""
-
-TRAINING = ("backward", "step")
-"""Methods that a loop over batches calls when it trains, and not when it evaluates."""
 
 
 def sampler_of(program: Program, loader: Loader) -> Value:
@@ -201,23 +198,25 @@ def trains(program: Program, loop: LoaderLoop, loader: Loader) -> bool:
     for scope in (loop.function, *loop.function.children):
         for call in scope.calls:
             if loop.node in enclosing.loops_around(program, call):
-                if getattr(call.func, "attr", None) in TRAINING:
+                if _is_step(program, call):
                     return True
                 functions |= set(call_graph.entered(program, call))
     return any(
-        getattr(call.func, "attr", None) in TRAINING
-        for function in call_graph.reachable(program, *functions)
-        for call in function.calls
+        _is_step(program, call) for function in call_graph.reachable(program, *functions) for call in function.calls
     )
 
 
 def _steps(program: Program, function: Scope) -> bool:
     return any(
-        getattr(call.func, "attr", None) in TRAINING
+        _is_step(program, call)
         for one in call_graph.reachable(program, function)
         for scope in classes.with_inner(one)
         for call in scope.calls
     )
+
+
+def _is_step(program: Program, call: ast.Call) -> bool:
+    return getattr(call.func, "attr", None) == "step" or effects.is_backward(program, call)
 
 
 def epoch_of(loop: LoopNode) -> str | None:

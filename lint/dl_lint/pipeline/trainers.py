@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import call_graph, enclosing, purity
+from dl_lint.flow import call_graph, effects, enclosing, purity
 from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.values import (
@@ -24,7 +24,7 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.pipeline import loaders
-from dl_lint.source.syntax import FunctionDefinition, called
+from dl_lint.source.syntax import FunctionDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -211,11 +211,8 @@ def _from_hooks(program: Program) -> Iterator[Fit]:
             evaluates = name in trainer.evaluating
             if hook.node is None or (evaluates and any(program.mentions(hook.node, one) for one in trainer.rhythm)):
                 continue
-            returned = [one for statement in hook.returns for one in alternatives(program.value(statement.value))]
-            calls = {one.call for one in returned if isinstance(one, Made)}
-            for loader in loaders.all_loaders(program) if calls else ():
-                if loader.call in calls:
-                    yield Fit(loader, hook.node, trainer, trains=not evaluates)
+            for loader in _returned(program, hook):
+                yield Fit(loader, hook.node, trainer, trains=not evaluates)
 
 
 def _hooks(program: Program, trainer: Trainer, names: tuple[str, ...]) -> Iterator[tuple[Scope, str]]:
@@ -310,7 +307,9 @@ def _learns(program: Program, made: Made, steps: str) -> bool:
         return True
     given = loaders.passed(program, made.call, steps, steps).value
     entered = (one.scope for one in alternatives(given) if isinstance(one, Function))
-    return any(called(call) == "backward" for one in call_graph.reachable(program, *entered) for call in one.calls)
+    return any(
+        effects.is_backward(program, call) for one in call_graph.reachable(program, *entered) for call in one.calls
+    )
 
 
 def _passed(program: Program, trainer: Trainer, call: ast.Call, names: tuple[str, ...]) -> Iterator[Loader]:

@@ -7,7 +7,7 @@ import re
 from operator import is_
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow import call_graph, effects, enclosing
 from dl_lint.flow.features import feature
 from dl_lint.flow.values import Const, Instance, Made, Value, WhenAccelerated, alternatives
 from dl_lint.pipeline import datasets, loaders, loops
@@ -92,7 +92,11 @@ def _stepping(program: Program) -> frozenset[LoopNode]:
     """The loops each pass of which has a backward pass of its own, wherever the batch comes from."""
     return program.once(
         "stepping loops",
-        lambda: frozenset(loop for step in steps(program) for loop in list(enclosing.loops_around(program, step))[:1]),
+        lambda: frozenset(
+            loop
+            for step in effects.backward_passes(program)
+            for loop in list(enclosing.loops_around(program, step))[:1]
+        ),
     )
 
 
@@ -389,11 +393,6 @@ def _mentioned(node: ast.AST) -> Iterator[str]:
         waiting.extend(children(one))
 
 
-def steps(program: Program) -> Iterator[ast.Call]:
-    """The backward passes of the linted files, also those that accelerate, Fabric or Lightning are asked for."""
-    return program.method_calls("backward", "manual_backward")
-
-
 def is_trained_on(program: Program, loop: LoaderLoop) -> bool:
     """Whether each pass of a loop has a backward pass, in the loop or in what it calls."""
     return loop.node in _training_loops(program)
@@ -402,5 +401,7 @@ def is_trained_on(program: Program, loop: LoaderLoop) -> bool:
 def _training_loops(program: Program) -> frozenset[LoopNode]:
     return program.once(
         "training loops",
-        lambda: frozenset(node for step in steps(program) for node in call_graph.repeating(program, step)),
+        lambda: frozenset(
+            node for step in effects.backward_passes(program) for node in call_graph.repeating(program, step)
+        ),
     )

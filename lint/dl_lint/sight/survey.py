@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import call_graph, enclosing, provenance
+from dl_lint.flow import call_graph, effects, enclosing, provenance
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.provenance import Origin, quoted
 from dl_lint.flow.values import (
@@ -200,7 +200,7 @@ def _uses(project: Project) -> dict[ast.Call, Fact]:
 def _training_loops(project: Project) -> Iterator[LoopSight]:
     fed = {loop.node: loop for loop in loops.loader_loops(project)}
     seen: set[ast.AST] = set()
-    for step in training.steps(project):
+    for step in effects.backward_passes(project):
         for around in _paths(project, step):
             if around[0] not in seen:
                 seen.add(around[0])

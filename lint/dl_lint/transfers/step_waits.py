@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import call_graph, enclosing, guards
+from dl_lint.flow import call_graph, effects, enclosing, guards
 from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.interpreter import arguments
 from dl_lint.flow.values import External, Frame, alternatives
@@ -94,7 +94,7 @@ def _drawing_loops(program: Program) -> Iterator[LoaderLoop]:
         step = enclosing.function_of(program, call)
         if not call.args or guards.is_conditional(program, call) or any(enclosing.loops_around(program, call)):
             continue
-        if not any(called(one) == "backward" for one in calls_in(program, None, step)):
+        if not any(effects.is_backward(program, one) for one in calls_in(program, None, step)):
             continue
         found, certain = loops.loaders_iterated(program, call.args[0])
         for frame in call_graph.callers(program, step) if found else ():
@@ -142,7 +142,7 @@ class _Run:
             at = (*way, span(call))
             self.moves = self.moves or _moves(program, call) or self._hands_to_device(call)
             self.synchronises = self.synchronises or called(call) == "synchronize"
-            if _works(call):
+            if _works(self.program, call):
                 self.work.append(at)
             always = not guards.is_conditional(program, call, within, partial(_is_usual, program, call))
             if _reads(program, call, _known(names, call)):
@@ -190,7 +190,7 @@ def _on_device(
     backward = {
         name
         for call in calls
-        if called(call) == "backward" and isinstance(call.func, ast.Attribute)
+        if isinstance(call.func, ast.Attribute) and effects.is_backward(program, call)
         if (name := dotted(call.func.value)) is not None
     }
     found = dict(given)
@@ -301,10 +301,10 @@ def _decisions(
             yield (*way, span(owner.test)), way
 
 
-def _works(call: ast.Call) -> bool:
+def _works(program: Program, call: ast.Call) -> bool:
     """Whether a call gives the device something to do, so that what is read behind it is waited for anew."""
     if called(call) != "step" or not isinstance(call.func, ast.Attribute):
-        return called(call) == "backward"
+        return effects.is_backward(program, call)
     name = (dotted(call.func.value) or "").lower()
     return any(part in name for part in _STEPPING)
 

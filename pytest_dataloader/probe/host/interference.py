@@ -60,9 +60,9 @@ class Quietness:
         idle = 1 - self.others_share - self.own_share
         found = []
         if self.lost_share > _LOST:
-            found.append(f"it waited for a CPU that others held for {percent(self.lost_share)} of the time")
+            found.append(f"CPU contention: {percent(self.lost_share)} of the time spent waiting for a CPU")
         if self.others_share > _TAKEN and idle < _IDLE:
-            found.append(f"other processes took {percent(self.others_share)} of the CPU time")
+            found.append(f"other processes used {percent(self.others_share)} of the CPU time")
         if self.steal_share > _STEAL:
             found.append(f"the hypervisor took {percent(self.steal_share)} of the CPU time")
         if self.throttled_share > _THROTTLED and self.own_share < _SATURATED:

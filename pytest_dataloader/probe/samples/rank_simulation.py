@@ -137,7 +137,7 @@ def simulate_ranks(loader: Any, build: Callable[..., Any] | None, *, insist: boo
     if is_distributed(loader):
         return Simulation(loader, None, "sampler")
     raise NotMeasured(
-        "nothing shards this loader by rank; one made by a callable that takes rank and world_size is held to it, "
+        "no sharding by rank; one made by a callable that takes rank and world_size is held to it, "
         "any other with world_size = N"
     )
 

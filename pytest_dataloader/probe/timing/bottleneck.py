@@ -26,60 +26,61 @@ one array the CPU time of a sample was 5 times as much for batches of 16 and 160
 with copies of views 0.8 for storages of 0.6 MB a batch, 0.4 for 6.4 and 0.15 for 64 (benchmarks/batch_transport.py)."""
 
 _WHAT = {
-    "read": "waiting inside the dataset",
-    "fetch": "computing inside the dataset",
-    "collate": "collating",
+    "read": "I/O wait in the dataset",
+    "fetch": "CPU work in the dataset",
+    "collate": "collate_fn",
     "send": "pickling batches and writing them to the pipe",
     "receive": "receiving batches in the main process",
     "pin": "copying batches to pinned memory",
     "consumer": "the training step",
-    "startup": "starting an epoch",
+    "startup": "starting epochs",
 }
 
 
 def describe_bottleneck(seen: Stages, part: str) -> str:
-    """Which stage sets the pace, what of the time that passes it takes, and why; ``part`` is what it belongs to."""
+    """Which stage is the bottleneck and how much of the wall time it takes, then why, a fact a line; ``part`` is what
+    it belongs to.
+    """
     stage = seen.bottleneck
     if not stage:
         return ""
-    passing = figure(seen.pace_ms_per_sample[stage])
-    cost = f"{passing} of the {figure(seen.limit_ms_per_sample)} ms that pass for a sample"
-    if stage == "startup":
-        epoch = f"an epoch of {counted(seen.batches_per_epoch, 'batch')}"
-        return f"startup sets the pace: starting {epoch} takes {figure(seen.startup_seconds)} s, {cost}"
-    if stage == "consumer":
-        return f"consumer sets the pace: the training step takes {cost}, more than the loader needs"
     what = _WHAT[stage]
     if stage == "collate" and seen.collate_waiting_ms_per_sample >= MAIN_SHARE * seen.ms_per_sample["collate"]:
-        what = "waiting in the collate function"
-    clauses = [f"{stage} sets the pace: {what} takes {cost}", *_because(seen, part)]
-    return ", ".join(clauses)
+        what = "waiting in collate_fn"
+    cost = f"{figure(seen.pace_ms_per_sample[stage])} of {figure(seen.limit_ms_per_sample)} ms per sample"
+    return "\n".join([f"bottleneck: {what}, {cost}", *_because(seen, part)])
 
 
 def _because(seen: Stages, part: str) -> Iterator[str]:
+    if seen.bottleneck == "startup":
+        yield f"{figure(seen.startup_seconds)} s to start an epoch of {counted(seen.batches_per_epoch, 'batch')}"
+        return
+    if seen.bottleneck == "consumer":
+        yield "the loader keeps up with it"
+        return
     if part == "process":
-        yield "with no worker beside the main process"
+        yield "num_workers=0: the main process makes every batch"
     elif part == "cpus":
-        yield f"and {seen.workers} worker{'s' * (seen.workers > 1)} and the main process fill the {seen.cpus:g} CPUs"
+        yield f"CPU-bound: {counted(seen.workers, 'worker')} and the main process saturate {seen.cpus:g} CPUs"
     elif part == "workers":
         yield _of_workers(seen)
         if seen.straggler_factor >= STRAGGLES:
             times = f"{seen.straggler_factor:.1f} times as long as the others"
-            yield f"and worker {seen.slowest_worker} takes {times}, which wait for it because batches keep their order"
+            yield f"worker {seen.slowest_worker} takes {times}, which wait for it because batches keep their order"
     elif part == "main":
         receive = seen.ms_per_sample["receive"]
         if is_by_sampler(seen):
             yield "most of it in the sampler"
         elif seen.handover_ms_per_sample >= MAIN_SHARE * receive:
-            yield "most of it waiting for the workers' threads that hand tensors over, which their Python code holds up"
+            yield "most of it waiting for the workers' threads that send tensors, delayed by the workers' Python code"
         else:
-            yield "more than the workers need"
+            yield "the workers are faster"
     elif part == "pinning":
-        yield "which one thread does for all workers"
+        yield "one thread pins the batches of all workers"
     if seen.limit_ms_per_sample:
         allowed, error = 1e3 / seen.limit_ms_per_sample, math.exp(seen.limit_error)
-        between = f" ({figure(allowed / error)} to {figure(allowed * error)} at 95 %, by how much batches differ)"
-        yield f"which allows {figure(allowed)} samples/s{between if error >= _APART else ''}"
+        between = f" (95 % CI {figure(allowed / error)} to {figure(allowed * error)}, as batches differ)"
+        yield f"at most {figure(allowed)} samples/s{between if error >= _APART else ''}"
 
 
 def _of_workers(seen: Stages) -> str:
@@ -88,7 +89,7 @@ def _of_workers(seen: Stages) -> str:
     if seen.straggler_factor >= STRAGGLES:
         costs = next(one.ms_per_sample for one in seen.per_worker if one.worker == seen.slowest_worker)
     own = f"{figure(costs[seen.bottleneck])} ms of one worker's time"
-    return f"{own}, {seen.workers} side by side" if seen.workers > 1 else own
+    return f"{own}, {seen.workers} workers in parallel" if seen.workers > 1 else own
 
 
 def is_by_sampler(seen: Stages) -> bool:
@@ -127,14 +128,12 @@ def describe_follow_up(seen: Stages) -> str:
     found = ""
     if cost_more(seen):
         alone, now = describe_rates(seen)
-        found += (
-            f"; workers cost more than they bring: num_workers=0 gives {alone} samples/s, {seen.workers} at most {now}"
-        )
+        found += f"\nnum_workers=0 is faster: {alone} samples/s, with {counted(seen.workers, 'worker')} at most {now}"
     if seen.workers and seen.array_bytes_per_batch >= MUCH_BYTES:
-        found += f"; {size(seen.array_bytes_per_batch)} of arrays in each batch are pickled through a pipe"
+        found += f"\n{size(seen.array_bytes_per_batch)} of arrays in each batch are pickled through a pipe"
     if seen.workers and seen.unshown_bytes_per_batch >= MUCH_BYTES:
         shown, crossing = size(seen.tensor_bytes_per_batch), size(seen.shared_bytes_per_batch)
-        found += f"; tensors of {shown} in each batch are views, and carry {crossing} through shared memory"
+        found += f"\ntensors of {shown} in each batch are views, and carry {crossing} through shared memory"
     times = seen.sample_times
     if times is not None and times.reads is not None and times.reads_again:
         each, held = size(times.reads.bytes / times.reads.samples), size(times.reads.file_bytes)
@@ -145,5 +144,5 @@ def describe_follow_up(seen: Stages) -> str:
     if times is not None and times.slowest:
         named = " and ".join(f"sample {one.index} takes {figure(one.ms)} ms" for one in times.slowest)
         spread = f"median {figure(times.median_ms)}, 95 % below {figure(times.p95_ms)} ms"
-        found += f"; {named} ({spread}, {times.slow} so slow of {times.samples:,} read)"
+        found += f"\n{named} ({spread}, {times.slow} so slow of {times.samples:,} read)"
     return found

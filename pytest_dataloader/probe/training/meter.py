@@ -102,6 +102,8 @@ class Meter:
         self.thread = threading.get_ident()
         self._others, self._wall = others, wall
         self._iterator: weakref.ref[Any] | None = None
+        self._started: list[int] = []
+        """The workers of the latest epoch, also once they are gone."""
         self._steps: deque[int] = deque(maxlen=_REMEMBERED)
         self._waits: deque[int] = deque(maxlen=_REMEMBERED)
         self._longest = (0, 0)
@@ -120,6 +122,7 @@ class Meter:
         self.last = self._wall()
         self.began = self.last - took_ns
         self.thread = threading.get_ident()
+        self._started = self.pids
 
     def ask(self) -> None:
         """The next batch is asked for."""
@@ -169,6 +172,12 @@ class Meter:
         """The loader raised in place of a batch."""
         self.end()
         self.fault = self._describe(error) if isinstance(error, Exception) else ""
+
+    def blame(self, error: BaseException) -> None:
+        """What ended the training: torch raises the death of a worker wherever the main thread is just then."""
+        dead = fault.dead_workers(error) & set(self._started)
+        if dead and not self.fault and isinstance(error, Exception):
+            self.fault = self._describe(error)
 
     @property
     def pids(self) -> list[int]:

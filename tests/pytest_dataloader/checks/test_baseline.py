@@ -42,7 +42,7 @@ def seen(
         (seen(1.3, compute=0.26), "inconclusive", "1.30 times the baseline (1.00 to 1.30 by the kernels"),
         (seen(2.0, compute=0.4, copy=0.2), "passed", "1.00 times"),
         (seen(1.0, compute=0.1, copy=0.05), "inconclusive", "the kernels disagree"),
-        (seen(1.3, quietness=BUSY), "inconclusive", "too busy to say: other processes took 90 %"),
+        (seen(1.3, quietness=BUSY), "inconclusive", "too busy to say: other processes used 90 %"),
         (seen(2.0, quietness=BUSY), "failed", "2.00 times"),
         (seen(1.3, recorded=True), "passed", "1.30 times the baseline (1.30 to 1.30 by the kernels; 15 % more"),
         (seen(1.3, known=None, recorded=True), "passed", "1.3 ms of CPU per sample, recorded"),

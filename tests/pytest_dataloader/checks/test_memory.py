@@ -122,95 +122,99 @@ def in_all(limit: int) -> dict[str, int]:
 RAISED = "reading samples raised KeyError: 7"
 VERDICTS = {
     "a clean loader": Judgement(
-        SEEN, "passed", "workers do not grow: reading 800 samples un-shares no attribute of the dataset"
+        SEEN, "passed", "no copy-on-write growth (800 samples read)"
     ),
     "batches made ahead": Judgement(
         replace(SEEN, batches_ahead=4, batch_bytes=10_000_000), "passed",
-        "workers do not grow: reading 800 samples un-shares no attribute of the dataset; 4 batches of 10.0 MB made "
-        "ahead of the loop take 40.0 MB beside the workers' own memory", in_full=True,
+        "no copy-on-write growth (800 samples read)\n"
+        "40.0 MB for prefetched batches: 4 batches of 10.0 MB", in_full=True,
     ),
     "small batches made ahead": Judgement(
         replace(SEEN, batches_ahead=4, batch_bytes=8_000_000), "passed",
-        "workers do not grow: reading 800 samples un-shares no attribute of the dataset", in_full=True,
+        "no copy-on-write growth (800 samples read)", in_full=True,
     ),
     "a little is copied": Judgement(
         replace(SEEN, attributes=(replace(PATHS, copied_bytes=900_000),)), "passed",
-        "workers do not grow: reading 800 samples un-shares only 900.0 kB of dataset.rows, below the 1.0 MB that mat",
+        "no copy-on-write growth to speak of: 900.0 kB of dataset.rows, below 1.0 MB (800 samples read)",
     ),
     "a warm-up": Judgement(
         replace(SEEN, kind="warm_up", kinds=("warm_up",), warm_up_bytes=60 * MB), "passed",
-        "workers take 60.0 MB once, as they begin (imports, buffers), and do not grow after that",
+        "no growth after warm-up: 60.0 MB per worker once, for imports and buffers",
     ),
     "copies on access": Judgement(
         COPYING, "failed",
-        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count: "
-        "about 12.0 MB per worker in an epoch, 24.0 MB in 2 workers\n"
+        "12.0 MB per worker per epoch: copy-on-write of dataset.rows, 100,000 str objects\n"
+        "each read writes to a reference count, which copies the page\n24.0 MB in 2 workers\n"
         "  reading 800 samples copied 90 % of what was looked at, an idle worker copied none\n"
-        "  dataset.rows: 100,000 str, 12.0 MB, 90 % un-shared, +12.0 MB per worker in an epoch", ("DL301",),
+        "  dataset.rows: 100,000 str, 12.0 MB, 90 % copied, +12.0 MB per worker per epoch", ("DL301",),
     ),
     "copies on access, seen by totals": Judgement(
         replace(COPYING, source="smaps_rollup", withheld=("pagemap is withheld",)), "failed",
-        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count: "
-        "about 12.0 MB per worker in an epoch, 24.0 MB in 2 workers; "
+        "12.0 MB per worker per epoch: copy-on-write of dataset.rows, 100,000 str objects\n"
+        "each read writes to a reference count, which copies the page\n24.0 MB in 2 workers\n"
         "judged by smaps_rollup, the totals of the reading process (pagemap is withheld)\n"
         "  reading 800 samples copied memory, an idle worker copied none", ("DL301",),
     ),
     "copies on access, by a worker alone": Judgement(
         replace(COPYING, workers=1, predicted_total_bytes=12 * MB), "failed",
-        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count: "
-        "about 12.0 MB per worker in an epoch, 12.0 MB in 1 worker\n", ("DL301",),
+        "12.0 MB per worker per epoch: copy-on-write of dataset.rows, 100,000 str objects\n"
+        "each read writes to a reference count, which copies the page\n12.0 MB in 1 worker\n", ("DL301",),
     ),
     "copies on access of a part": Judgement(
         replace(COPYING, attribute="dataset.rows[*]['path']", attribute_filled_at="data.py:31",
                 attributes=(replace(PATHS, finest="dataset.rows[*]['path']"),)), "failed",
-        "each worker copies dataset.rows (most of it dataset.rows[*]['path']) (filled at data.py:31), 100,000",
+        "12.0 MB per worker per epoch: copy-on-write of dataset.rows[*]['path'], 100,000 str objects\n"
+        "filled at data.py:31\n",
         ("DL301",),
     ),
     "copies on access, no workers": Judgement(
         without_workers(COPYING), "passed",
-        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count: "
-        "with num_workers=0 nothing is copied; workers would pay about 12.0 MB per worker in an epoch", ("DL301",),
+        "12.0 MB per worker per epoch: copy-on-write of dataset.rows, 100,000 str objects\n"
+        "each read writes to a reference count, which copies the page\n"
+        "num_workers=0 copies nothing: this is what", ("DL301",),
     ),
     "copies on access, at the limit": Judgement(
-        COPYING, "passed", "each worker copies dataset.rows", ("DL301",), per_worker(12 * MB)
+        COPYING, "passed", "12.0 MB per worker per epoch: copy-on-write of dataset.rows",
+        ("DL301",), per_worker(12 * MB)
     ),
     "copies on access, above the limit": Judgement(
         COPYING, "failed",
-        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count: about "
-        "12.0 MB per worker in an epoch, 24.0 MB in 2 workers; allowed: 11.0 MB per worker\n",
+        "12.0 MB per worker per epoch: copy-on-write of dataset.rows, 100,000 str objects, limit 11.0 MB per worker\n",
         ("DL301",), per_worker(11 * MB),
     ),
     "copies on access, at the limit of all": Judgement(
-        COPYING, "passed", "each worker copies dataset.rows", ("DL301",), in_all(24 * MB)
+        COPYING, "passed", "12.0 MB per worker per epoch: copy-on-write of dataset.rows", ("DL301",), in_all(24 * MB)
     ),
     "copies on access, above the limit of all": Judgement(
         COPYING, "failed",
-        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count: about "
-        "12.0 MB per worker in an epoch, 24.0 MB in 2 workers; allowed: 23.0 MB in all workers together\n",
+        "12.0 MB per worker per epoch: copy-on-write of dataset.rows, 100,000 str objects, "
+        "limit 23.0 MB in all workers\n",
         ("DL301",), in_all(23 * MB),
     ),
     "copies on access, no workers, under limits": Judgement(
-        without_workers(COPYING), "passed", "each worker copies", ("DL301",), {**per_worker(0), **in_all(0)}
+        without_workers(COPYING), "passed", "12.0 MB per worker per epoch: copy-on-write",
+        ("DL301",), {**per_worker(0), **in_all(0)}
     ),
     "more than is left": Judgement(
         replace(COPYING, available_bytes=23 * MB), "failed",
-        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count: about "
-        "12.0 MB per worker in an epoch, 24.0 MB in 2 workers; only 23.0 MB of memory is left here", ("DL301",),
+        "12.0 MB per worker per epoch: copy-on-write of dataset.rows, 100,000 str objects\n"
+        "each read writes to a reference count, which copies the page\n"
+        "24.0 MB in 2 workers\nonly 23.0 MB of memory is left here", ("DL301",),
     ),
     "arrays that are written to": Judgement(
         WRITING, "failed",
-        "each worker copies 12.0 MB of dataset.rows, 100,000 ndarray objects, as making samples writes to them: ",
+        "12.0 MB per worker per epoch: copy-on-write of dataset.rows, 100,000 ndarray objects\nmaking a sample writes",
         ("",),
     ),
     "a cache": Judgement(
         CACHING, "failed",
         "dataset.cache keeps 4.1 kB for each sample that is new and nothing for one read before (a cache that every "
-        "worker fills for itself): about 40.0 MB per worker in an epoch, 80.0 MB in 2 workers", ("DL302",),
+        "worker fills for itself)\nabout 40.0 MB per worker per epoch, 80.0 MB in 2 workers", ("DL302",),
     ),
     "a cache of chunks": Judgement(
         replace(CACHING, accumulated_elements=200), "failed",
-        "dataset.cache keeps 4.1 kB in each of 200 elements, as samples of them are read, in every worker for itself: "
-        "about 40.0 MB per worker in an epoch, 80.0 MB in 2 workers", ("DL302",), in_full=True,
+        "dataset.cache keeps 4.1 kB in each of 200 elements, as samples of them are read, in every worker for itself"
+        "\nabout 40.0 MB per worker per epoch, 80.0 MB in 2 workers", ("DL302",), in_full=True,
     ),
     "a cache of nobody knows what": Judgement(
         replace(CACHING, accumulating_attribute=""), "failed", "something keeps 4.1 kB for each sample", ("DL302",),
@@ -227,9 +231,10 @@ VERDICTS = {
     ),
     "a small cache beside copies": Judgement(
         replace(SMALL_CACHE, kind="copy_on_access", kinds=("copy_on_access", "cache"), attribute="dataset.rows"),
-        "failed", "each worker copies dataset.rows, 0  objects, as reading one writes to its reference count; "
+        "failed", "copy-on-write of dataset.rows, 0  objects\n"
+        "each read writes to a reference count, which copies the page\n"
         "dataset.cache keeps 4.1 kB for each sample that is new and nothing for one read before (a cache that every "
-        "worker fills for itself); together about 1.0 MB per worker in an epoch, 2.1 MB in 2 workers",
+        "worker fills for itself)\ntogether about 1.0 MB per worker per epoch, 2.1 MB in 2 workers",
         ("DL301", "DL302"),
     ),
     "a cache without workers": Judgement(without_workers(CACHING), "passed", "dataset.cache keeps 4.1 kB", ("DL302",)),
@@ -239,7 +244,7 @@ VERDICTS = {
     "a leak": Judgement(
         replace(LEAKING, accumulating_filled_at="data.py:40"), "failed",
         "dataset.log (filled at data.py:40) grows by 4.1 kB with each sample read, also with samples read before: "
-        "a leak without bound, about 40.0 MB per worker in an epoch", ("DL302",),
+        "a leak without bound\nabout 40.0 MB per worker per epoch", ("DL302",),
     ),
     "a leak within every limit": Judgement(LEAKING, "failed", "dataset.log grows by", ("DL302",), per_worker(10**12)),
     "a leak of which no epoch is known": Judgement(
@@ -306,17 +311,18 @@ VERDICTS = {
     ),
     "a permutation beside copies": Judgement(
         replace(COPYING, kinds=("copy_on_access", "sampler_memory"), sampler=PERMUTATION), "failed",
-        "each worker copies dataset.rows, 100,000 str objects, as reading one writes to its reference count; "
-        f"{HELD} an epoch waits 0.5 s of CPU time for it; together about 12.0 MB per worker", ("DL301", ""),
+        "copy-on-write of dataset.rows, 100,000 str objects\n"
+        "each read writes to a reference count, which copies the page\n"
+        f"{HELD} an epoch waits 0.5 s of CPU time for it\ntogether about 12.0 MB per worker", ("DL301", ""),
     ),
     "a permutation of an ordinary size": Judgement(
         replace(SEEN, sampler=SMALL_PERMUTATION), "passed",
-        "workers do not grow: reading 800 samples un-shares no attribute of the dataset; 40.0 MB in the main process "
+        "no copy-on-write growth (800 samples read)\n40.0 MB in the main process "
         "are held by RandomSampler, 40 B for each of 1,000,000 samples; the first batch of an epoch waits 0.5 s of CPU "
         "time for it", in_full=True,
     ),
     "a permutation of nothing to read": Judgement(
-        replace(RAISING, kinds=("sampler_memory",), sampler=PERMUTATION), "failed", f"{RAISED}; {HELD}", ("",)
+        replace(RAISING, kinds=("sampler_memory",), sampler=PERMUTATION), "failed", f"{RAISED}\n{HELD}", ("",)
     ),
     "itertools.cycle": Judgement(
         AROUND, "failed",
@@ -327,7 +333,8 @@ VERDICTS = {
     "a cache of what is not shuffled": Judgement(
         replace(SEEN, kept_batches=replace(CYCLE, shuffles=False, keeper="kept of Cached")), "passed",
         "131.1 kB of each batch are kept by kept of Cached, also when the loop has dropped it: 32.8 MB in an epoch of "
-        "250 batches; each later epoch gives the same batches again; 520 batches were looked at; workers do not grow",
+        "250 batches; each later epoch gives the same batches again; 520 batches were looked at\n"
+        "no copy-on-write growth",
     ),
     "batches kept without end": Judgement(
         replace(AROUND, kept_batches=replace(CYCLE, extent="without end", given_again=False)), "failed",
@@ -337,14 +344,14 @@ VERDICTS = {
     "batches kept as far as was seen": Judgement(
         replace(SEEN, kept_batches=GATHERING), "inconclusive",
         "131.1 kB of each batch are kept by kept of Module, also when the loop has dropped it: 131.1 MB in an epoch of "
-        "1,000 batches, if it goes on; 100 batches were looked at, too few to tell a cache or a buffer from a leak; ",
+        "1,000 batches, if it goes on; 100 batches were looked at, too few to tell a cache or a buffer from a leak\n",
     ),
     "labels kept as far as was seen": Judgement(
         replace(SEEN, kept_batches=replace(GATHERING, bytes_per_batch=DOUBTFUL / 1000 - 1)), "passed", "16.8 kB of each"
     ),
     "too few batches to see any kept": Judgement(
         replace(SEEN, kept_batches=KeptBatches("not seen", batches=3)), "passed",
-        "workers do not grow: reading 800 samples un-shares no attribute of the dataset; whether batches are kept "
+        "no copy-on-write growth (800 samples read)\nwhether batches are kept "
         "around it was not seen in 3 batches", in_full=True,
     ),
     "a dataset that raises": Judgement(RAISING, "not_measured", RAISED, vacuous=True),
@@ -377,7 +384,7 @@ VERDICTS = {
     ),
     "nothing shows a worker's memory": Judgement(
         BLIND, "not_measured",
-        "copies could not be measured; 12.0 MB of Python objects could be copied by each worker; judged no source of "
+        "copies could not be measured; 12.0 MB of Python objects could be copied by each worker\njudged no source of "
         "a worker's own memory could be read",
     ),
     "nothing shows a worker's memory, no fork": Judgement(
@@ -389,11 +396,12 @@ VERDICTS = {
     "too little to tell": Judgement(
         replace(SEEN, unclear="the walk came not to its end", partly=("12 attributes were looked at",)),
         "inconclusive",
-        "workers do not grow: reading 800 samples un-shares no attribute of the dataset; 12 attributes were looked "
-        "at; the walk came not to its end",
+        "no copy-on-write growth (800 samples read)\n12 attributes were looked "
+        "at\nthe walk came not to its end",
     ),
     "a fault beside what is unclear": Judgement(
-        replace(COPYING, unclear="the walk came not to its end"), "failed", "each worker copies", ("DL301",)
+        replace(COPYING, unclear="the walk came not to its end"), "failed",
+        "12.0 MB per worker per epoch: copy-on-write", ("DL301",)
     ),
 }  # fmt: skip
 
@@ -412,15 +420,15 @@ def test_every_attribute_and_worker_that_was_looked_at_has_a_line_of_its_own() -
     attributes[3] = replace(attributes[3], finest="dataset.field3[*].name")
     told = memory.judge(replace(COPYING, attributes=tuple(attributes), worker_growth=WATCHED.worker_growth,
                                 epoch_seen=0.5)).reason.splitlines()  # fmt: skip
-    assert told[2:6] == [
-        "  dataset.field0: 100,000 str, 12.0 MB, 90 % un-shared, +12.0 MB per worker in an epoch",
+    assert told[4:8] == [
+        "  dataset.field0: 100,000 str, 12.0 MB, 90 % copied, +12.0 MB per worker per epoch",
         "  dataset.field1: 100,000 str, 12.0 MB, not sampled, not copied by reading",
-        "  dataset.field2: 100,000 str, 12.0 MB, 90 % un-shared, +12.0 MB per worker in an epoch, written to in place",
-        "  dataset.field3 (most of it dataset.field3[*].name): 100,000 str, 12.0 MB, 90 % un-shared, "
-        "+12.0 MB per worker in an epoch",
+        "  dataset.field2: 100,000 str, 12.0 MB, 90 % copied, +12.0 MB per worker per epoch, written to in place",
+        "  dataset.field3 (most of it dataset.field3[*].name): 100,000 str, 12.0 MB, 90 % copied, "
+        "+12.0 MB per worker per epoch",
     ]
-    assert told[9:] == [
-        "  dataset.field7: 100,000 str, 12.0 MB, 90 % un-shared, +12.0 MB per worker in an epoch",
+    assert told[11:] == [
+        "  dataset.field7: 100,000 str, 12.0 MB, 90 % copied, +12.0 MB per worker per epoch",
         "  and 2 more",
         "  worker 0: private memory +1.0 MB, of it 0 B copied from the parent, in 50 % of an epoch",
         "  worker 1: private memory +9.0 MB, of it 6.0 MB copied from the parent, in 50 % of an epoch",
@@ -433,7 +441,7 @@ def test_every_attribute_and_worker_that_was_looked_at_has_a_line_of_its_own() -
         (COPYING, "keep dataset.rows in a fixed-width numpy array (numpy.array(paths, dtype=numpy.bytes_)) or"),
         (replace(COPYING, attribute="", type="dict"), "keep the data in one array per field (numpy, pyarrow), or one"),
         (replace(COPYING, replacement=PACKED), "workers share its pages for good; tried with 4,096 of its records as "
-         "one array of bytes: 0 % un-shared by reading them all, 60 B and 1.2 us a record"),
+         "one array of bytes: 0 % copied by reading them all, 60 B and 1.2 us a record"),
     ],
     ids=["paths", "records", "tried on the spot"],
 )  # fmt: skip
@@ -768,9 +776,9 @@ def test_leaks_and_caches_are_told_apart(
     assert memory.judge(seen).outcome == "failed"
     generous = memory.judge(seen, max_worker_growth=10_000 * MB).outcome
     assert generous == ("failed" if "leak" in kinds else "passed")
-    said = memory.judge(seen).reason.splitlines()[0]
-    assert said.count("per worker in an epoch") == 1
-    assert ("; together about" in said) is (len(kinds) > 1)
+    said = [line for line in memory.judge(seen).reason.splitlines() if not line.startswith(" ")]
+    assert sum("per worker per epoch" in line for line in said) == 1
+    assert any(line.startswith("together about") for line in said) is (len(kinds) > 1)
 
 
 def test_a_loader_that_keeps_its_batches_is_found() -> None:

@@ -68,19 +68,19 @@ MAY_BE_MEANT = {
 }  # fmt: skip
 VERDICTS = {
     "shuffled": Judgement(
-        SEEN, "passed", "96 samples, none lost or doubled by the loader; reshuffled; one process reads the same 96",
+        SEEN, "passed", "96 samples, none missing, no duplicates; reshuffled; same content in a single process: 96",
         in_full=True,
     ),
     "in turn": Judgement(
-        IN_TURN, "passed", "96 samples, none lost or doubled by the loader; one process reads the same 96", in_full=True
+        IN_TURN, "passed", "96 samples, none missing, no duplicates; same content in a single process: 96", in_full=True
     ),
     "too few to be reshuffled": Judgement(
         replace(SEEN, reshuffled=False, compared=0), "passed",
-        "96 samples, none lost or doubled by the loader; too few to see them reshuffled", in_full=True,
+        "96 samples, none missing, no duplicates; too few to see them reshuffled", in_full=True,
     ),
     "a part of an epoch": Judgement(
         replace(SEEN, compared=0, partly=("the first 96 samples were read", "more is to come")), "passed",
-        "96 samples, none lost or doubled by the loader; reshuffled; the first 96 samples were read; more is to come",
+        "96 samples, none missing, no duplicates; reshuffled; the first 96 samples were read; more is to come",
         in_full=True,
     ),
     "an epoch that ends early": Judgement(
@@ -88,38 +88,38 @@ VERDICTS = {
         "24 samples, none doubled by the loader; its epoch ends 9 batches before its len() says, which were not seen;",
     ),
     "several passes": Judgement(
-        replace(SEEN, passes=3), "passed", "96 samples, none lost or doubled by the loader; an epoch is 3 passes; resh"
+        replace(SEEN, passes=3), "passed", "96 samples, none missing, no duplicates; an epoch is 3 passes; resh"
     ),
     "two passes": Judgement(
-        replace(SEEN, passes=2), "passed", "96 samples, none lost or doubled by the loader; an epoch is 2 passes; resh"
+        replace(SEEN, passes=2), "passed", "96 samples, none missing, no duplicates; an epoch is 2 passes; resh"
     ),
     "a sampler that repeats": Judgement(
         replace(SEEN, repeated=4), "passed",
-        "96 samples, none lost or doubled by the loader; RandomSampler repeats 4 and leaves out 0 of its own; resh",
+        "96 samples, none missing, no duplicates; RandomSampler repeats 4 and leaves out 0 of its own; resh",
     ),
     "a sampler that leaves out": Judgement(
         replace(SEEN, left_out=4), "passed",
-        "96 samples, none lost or doubled by the loader; RandomSampler repeats 0 and leaves out 4 of its own; resh",
+        "96 samples, none missing, no duplicates; RandomSampler repeats 0 and leaves out 4 of its own; resh",
     ),
     "drop_last": Judgement(
         replace(SEEN, size=101, dropped_last=5, left_out=5), "passed",
-        "96 samples, none lost or doubled by the loader; drop_last leaves out 5 of 101 in every epoch; reshuffled",
+        "96 samples, none missing, no duplicates; drop_last leaves out 5 of 101 in every epoch; reshuffled",
     ),
     "drop_last of a stream": Judgement(
         replace(STREAM, dropped_last=5), "passed",
-        "96 samples, none lost or doubled by the loader; drop_last leaves out 5 of 96 in every epoch; one process",
+        "96 samples, none missing, no duplicates; drop_last leaves out 5 of 96 in every epoch; same content",
     ),
     "a stream": Judgement(
-        STREAM, "passed", "96 samples, none lost or doubled by the loader; one process reads the same 96", in_full=True
+        STREAM, "passed", "96 samples, none missing, no duplicates; same content in a single process: 96", in_full=True
     ),
     "a stream of more batches than it says": Judgement(
         replace(STREAM, batches=8, batches_told=5), "passed",
-        "96 samples, none lost or doubled by the loader; one process reads the same 96; len() of the loader says 5 "
+        "96 samples, none missing, no duplicates; same content in a single process: 96; len() of the loader says 5 "
         "batches, and 8 come", in_full=True,
     ),
     "a stream that loses samples with fewer workers": Judgement(
         replace(STREAM, fewer_workers=(WorkerCount(1, 96), WorkerCount(2, 96), WorkerCount(3, 95))), "passed",
-        "96 samples, none lost or doubled by the loader; one process reads the same 96; with 3 workers 95 samples come",
+        "96 samples, none missing, no duplicates; same content in a single process: 96; with 3 workers 95 samples come",
         in_full=True,
     ),
     "a part of a stream": Judgement(
@@ -130,7 +130,7 @@ VERDICTS = {
         replace(SEEN, samples=(0, 0)), "not_measured", "no sample came: the loader reads no dataset of its own",
         vacuous=True,
     ),
-    "no sample in the second epoch": Judgement(replace(SEEN, samples=(96, 0)), "passed", "96 samples, none lost"),
+    "no sample in the second epoch": Judgement(replace(SEEN, samples=(96, 0)), "passed", "96 samples, none missing"),
     "two faults": Judgement(
         with_faults("lost", "stale"), "failed", "Rows: is lost; Rows: is stale", ("", "DL308"), in_full=True
     ),
@@ -249,14 +249,14 @@ def test_a_length_may_be_that_of_all_ranks() -> None:
 @pytest.mark.parametrize("name", ["samples of a batch that come once", "batches by columns"])
 def test_what_getitems_gives_is_held_against_one_process(name: str) -> None:
     verdict = judge(measure(CLEAN[name].make(), setting=SETTING))
-    assert (verdict.outcome, "one process reads the same 96" in verdict.reason) == ("passed", True)
+    assert (verdict.outcome, "same content in a single process: 96" in verdict.reason) == ("passed", True)
 
 
 @pytest.mark.parametrize("dataset", [Rows, Stream])
 def test_an_epoch_of_several_passes_is_told(dataset: type[Any]) -> None:
     told = judge(measure(Thrice(dataset(), 8, num_workers=2), setting=SETTING))
     assert told.outcome == "passed"
-    assert told.reason.startswith(f"{3 * SIZE} samples, none lost or doubled by the loader; an epoch is 3 passes")
+    assert told.reason.startswith(f"{3 * SIZE} samples, none missing, no duplicates; an epoch is 3 passes")
 
 
 def test_an_epoch_that_its_loader_ends_early_is_told() -> None:
@@ -366,11 +366,11 @@ class Table(Dataset[Any]):
 @pytest.mark.parametrize(
     ("starts", "outcome", "words"),
     [
-        (range(0, 70, 16), "passed", "70 samples, none lost or doubled by the loader"),
+        (range(0, 70, 16), "passed", "70 samples, none missing, no duplicates"),
         (
             range(0, 64, 32),
             "passed",
-            "32 samples, none lost or doubled by the loader; list repeats 0 and leaves out 38",
+            "32 samples, none missing, no duplicates; list repeats 0 and leaves out 38",
         ),
     ],
 )

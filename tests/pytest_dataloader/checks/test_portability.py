@@ -45,13 +45,13 @@ SEEN = Portability(
 @pytest.mark.parametrize(
     ("seen", "limits", "outcome", "words", "codes"),
     [
-        (SEEN, {}, "passed", "it starts under fork (0.1 s to the first batch), spawn (3.5 s to the first batch)", ""),
+        (SEEN, {}, "passed", "starts under fork (0.1 s to the first batch), spawn (3.5 s to the first batch)", ""),
         (
             replace(SEEN, starts=(FORK, LAMBDA), attribute="dataset.transform.fn", what="a lambda"), {}, "failed",
-            "no batch under spawn: dataset.transform.fn is a lambda, which does not pickle (PicklingError); it "
+            "no batch under spawn: dataset.transform.fn is a lambda, which does not pickle (PicklingError); "
             "starts under fork", "DL306",
         ),
-        (replace(SEEN, starts=(FORK, LAMBDA)), {"start_methods": ("fork",)}, "passed", "it starts under fork", ""),
+        (replace(SEEN, starts=(FORK, LAMBDA)), {"start_methods": ("fork",)}, "passed", "starts under fork", ""),
         (
             replace(SEEN, starts=(FORK, replace(LAMBDA, what="an open file")), attribute="f", what="an open file"), {},
             "failed", "is an open file", "DL306 DL303",

@@ -40,11 +40,11 @@ QUICK = Setting()
 
 SEEN = evidence.RANDOMNESS
 OF_ALL_KINDS: dict[DrawFaultKind, tuple[str, str]] = {
-    "frozen_generator": ("dataset.rng gives the same numbers to all workers", "DL402"),
+    "frozen_generator": ("dataset.rng draws identical numbers in all workers", "DL402"),
     "constant_seed": ("dataset.rng seeds all workers alike", "DL403"),
     "epoch_repeating_seed": ("dataset.rng seeds all workers alike", "DL404"),
     "repeating_loader_seed": ("dataset.rng repeats in all workers", ""),
-    "reseeding_per_sample": ("dataset.rng gives the same numbers to all workers", "DL407"),
+    "reseeding_per_sample": ("dataset.rng draws identical numbers in all workers", "DL407"),
     "seeded_alike_by_iteration": ("dataset.rng is seeded alike in all workers, when the iteration begins", ""),
     "same_seed_on_ranks": ("dataset.rng seeds all workers alike", ""),
     "same_draws_on_ranks": ("dataset.rng gave the same numbers to all workers", ""),
@@ -86,29 +86,29 @@ VERDICTS = {
     ),
     "nothing is drawn": Judgement(
         replace(SEEN, drawn=(), varies=False), "passed",
-        "no random generator that outlives a sample is drawn from (32 samples in 2 epochs of 2 workers)", in_full=True,
+        "no persistent random generator is used (32 samples in 2 epochs of 2 workers)", in_full=True,
     ),
     "a stream from which nothing is drawn": Judgement(
-        replace(SEEN, drawn=(), varies=None), "passed", "no random generator that outlives a sample is drawn from"
+        replace(SEEN, drawn=(), varies=None), "passed", "no persistent random generator is used"
     ),
     "no sample": Judgement(
         replace(SEEN, samples_read=0), "not_measured", "no sample came: its own iteration reads none of its dataset",
         vacuous=True,
     ),
     "a fault, and no sample": Judgement(
-        replace(SEEN, faults=(SHARED,), samples_read=0), "failed", "dataset.rng gives the same numbers", ("DL402",)
+        replace(SEEN, faults=(SHARED,), samples_read=0), "failed", "dataset.rng draws identical numbers", ("DL402",)
     ),
     "shared by two": Judgement(
-        replace(SEEN, faults=(SHARED,)), "failed", "dataset.rng gives the same numbers to all workers and epochs",
+        replace(SEEN, faults=(SHARED,)), "failed", "dataset.rng draws identical numbers in all workers and epochs",
         ("DL402",), in_full=True,
     ),
     "with a detail": Judgement(
         replace(SEEN, faults=(replace(SHARED, detail="ranks 0 and 2"),)), "failed",
-        "dataset.rng gives the same numbers to all workers and epochs (ranks 0 and 2)", ("DL402",), in_full=True,
+        "dataset.rng draws identical numbers in all workers and epochs (ranks 0 and 2)", ("DL402",), in_full=True,
     ),
     "two faults": Judgement(
         replace(SEEN, faults=(SHARED, DrawFault("constant_seed", "init", ("workers",)))), "failed",
-        "dataset.rng gives the same numbers to all workers and epochs; init seeds all workers alike",
+        "dataset.rng draws identical numbers in all workers and epochs; init seeds all workers alike",
         ("DL402", "DL403"), in_full=True,
     ),
     "the same content": Judgement(
@@ -129,8 +129,8 @@ VERDICTS = {
     ),
     "draws of a stream for nobody knows what": Judgement(
         replace(SEEN, faults=(DrawFault("shared_draws", "Rows.__iter__.rng", ("workers", "epochs")),)), "inconclusive",
-        "Rows.__iter__.rng gives the same numbers to all workers and epochs: whether samples hold them, or are ordered "
-        "by them, was not seen", ("",), in_full=True,
+        "Rows.__iter__.rng draws identical numbers in all workers and epochs: whether in samples or in their "
+        "order was not seen", ("",), in_full=True,
     ),
     **{
         str(kind): Judgement(
@@ -214,7 +214,7 @@ def slow_in_one_worker(_dataset: Any, _index: int) -> float:
 def test_out_of_order_workers_read_the_same_samples_again() -> None:
     seen = measure(DataLoader(Rows(slow_in_one_worker), 8, num_workers=2, in_order=False), setting=QUICK)
     assert seen.varies is False
-    assert judge(seen).reason.startswith("no random generator that outlives a sample is drawn from")
+    assert judge(seen).reason.startswith("no persistent random generator is used")
 
 
 @pytest.mark.parametrize("method", named(["spawn", "forkserver"], ["forkserver"]))

@@ -311,7 +311,7 @@ def test_a_twin_is_not_accused(name: str) -> None:
 
 @pytest.mark.parametrize("name", UNSHARDED)
 def test_a_loader_that_nothing_shards_is_not_accused(name: str) -> None:
-    with pytest.raises(NotMeasured, match="nothing shards this loader by rank"):
+    with pytest.raises(NotMeasured, match="no sharding by rank"):
         examine(UNSHARDED[name])
 
 

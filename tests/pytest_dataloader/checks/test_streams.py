@@ -421,7 +421,7 @@ KEEPERS: dict[str, tuple[Callable[[], Around], str, str, str]] = {
         lambda: Around(each_doubled, num_workers=2), "failed", "itertools.cycle", "although the loader shuffles"
     ),
     "list": (lambda: Around(keeping), "failed", "kept of Around", "and as much again in the next"),
-    "cache": (lambda: Around(caching, shuffle=False), "passed", "", "workers do not grow"),
+    "cache": (lambda: Around(caching, shuffle=False), "passed", "", "no copy-on-write growth"),
     "cycle in order": (
         lambda: Around(lambda it: itertools.cycle(it.loader), shuffle=False), "passed", "itertools.cycle",
         "each later epoch gives the same batches again; ",

@@ -43,7 +43,7 @@ ROWS = {
     "waits on a busy machine": Judgement(
         replace(WAITS, quietness=BUSY),
         "inconclusive",
-        "waited for data 20.0 % of the training's 20 s (limit 5 %); the machine was busy: other processes took 60 %",
+        "waited for data 20.0 % of the training's 20 s (limit 5 %); the machine was busy: other processes used 60 %",
         ("",),
         {"max_input_wait": 0.05},
     ),
@@ -75,6 +75,9 @@ ROWS = {
     "workers start in each epoch": Judgement(
         replace(WAITS, startup_seconds=3.0, stage="startup"), "passed", "waited", ("DL204",)
     ),
+    "a new loader for each epoch": Judgement(
+        replace(WAITS, startup_seconds=3.0, stage="startup", loaders=2), "passed", "waited", ("",)
+    ),
     "workers start once": Judgement(
         replace(WAITS, startup_seconds=3.0, stage="startup", epochs=1), "passed", "waited", ()
     ),
@@ -82,6 +85,9 @@ ROWS = {
         replace(WAITS, startup_seconds=3.0, stage="startup", persistent_workers=True), "passed", "waited", ()
     ),
     "batches are ready": Judgement(replace(WAITS, stage="receive"), "passed", "waited", ("",)),
+    "batches are ready, on a busy machine": Judgement(
+        replace(WAITS, stage="receive", quietness=BUSY), "passed", "waited", ()
+    ),
     "workers wait": Judgement(replace(WAITS, stage="read", busy_share=0.1), "passed", "waited", ("",)),
     "no workers": Judgement(ALONE, "passed", "waited", ("DL207",)),
     "no workers, read": Judgement(replace(ALONE, stage="read"), "passed", "waited", ("DL207",)),

@@ -95,7 +95,7 @@ HANGS = replace(
             replace(SPAWNED, pickling_cpu_seconds=0.5, persistent=True), {}, "passed",
             "; 7.0 MB are pickled for each worker, which takes 0.5 s of CPU time", "",
         ),
-        (replace(SPAWNED, pickling_cpu_seconds=0.4), {}, "passed", "2 started anew for the second epoch", ""),
+        (replace(SPAWNED, pickling_cpu_seconds=0.4), {}, "passed", "2 restarted for the second epoch", ""),
         (
             replace(SPAWNED, pickling_cpu_seconds=0.5), {"max_startup_seconds": 2.0}, "failed",
             "the first batch took 3 s", "DL301 DL204",

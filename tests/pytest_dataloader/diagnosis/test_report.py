@@ -73,7 +73,7 @@ def test_a_report_has_verdicts_evidence_a_document_and_text(capsys: pytest.Captu
     assert loader["checks"]["throughput"]["limits"] == {"min_samples_per_second": 1.0}
     printed = capsys.readouterr().out
     assert printed.startswith("loader  2 passed · ")
-    assert "at least 1 asked for" in " ".join(str(report).split())
+    assert "limit: at least 1" in " ".join(str(report).split())
     assert repr(report) == "<Report of DataLoader(TensorDataset, batch_size=16, num_workers=0): 2 passed>"
     assert "<script" not in report._repr_html_()
 

@@ -201,7 +201,9 @@ def test_however_a_script_ends_it_ends_so_with_a_report(
     ((_, seen),) = loaders_in(folder / "seen.json").items()
     assert seen["training"]["verdict"] == verdict
     if how == "kill":
-        assert " was killed by SIGKILL" in seen["training"]["reason"]
+        # Torch raises it in the loader, or wherever the script is just then: its iterator may be gone when we hear.
+        reason = seen["training"]["reason"]
+        assert " was killed by SIGKILL" in reason or "is killed by signal: Killed" in reason
     assert not (folder / "after").exists()
 
 

@@ -41,6 +41,15 @@ def test_a_healthy_loader_is_one_line() -> None:
     assert lines(HEALTHY[2:]) == ["train  fds passed"]
 
 
+def test_a_training_is_a_fact_of_its_loader_and_shown_where_something_could_be_changed() -> None:
+    seen = record("training", "passed", "waited 12 %; more", batches=9, samples_per_second=814.2, input_wait=0.123)
+    line = "train  2 passed · training: 814 samples/s, 12 % data wait"
+    assert lines([seen, record("fds", "passed")]) == [line]
+    waits = replace(seen, advice=(Advice("DL207", "give the loader workers"),))
+    shown = lines([waits, record("fds", "passed")])
+    assert shown == [line, "  training passed: waited 12 %", "    DL207: give the loader workers"]
+
+
 def test_failures_come_first_with_headline_place_and_one_remedy() -> None:
     assert lines([*HEALTHY, *FAULTY]) == [
         "val  1 failed, 1 inconclusive, 1 passed, 1 not measured",

@@ -57,9 +57,9 @@ def test_own_work_shows_in_the_totals_of_the_machine() -> None:
     [
         ({}, ""),
         ({"lost_share": 0.05, "others_share": 0.05, "own_share": 0.9}, ""),
-        ({"lost_share": 0.3}, "waited for a CPU that others held for 30 % of the time"),
+        ({"lost_share": 0.3}, "CPU contention: 30 % of the time spent waiting for a CPU"),
         ({"others_share": 0.4, "own_share": 0.1}, ""),
-        ({"others_share": 0.4, "own_share": 0.5}, "other processes took 40 % of the CPU time"),
+        ({"others_share": 0.4, "own_share": 0.5}, "other processes used 40 % of the CPU time"),
         ({"steal_share": 0.1}, "the hypervisor took 10 %"),
         ({"throttled_share": 0.2, "own_share": 0.3}, "held it back for 20 % of the time"),
         ({"throttled_share": 0.2, "own_share": 0.99}, ""),

@@ -29,8 +29,8 @@ SEEN = Stages(
     limit_ms_per_sample=1.25, samples_per_batch=8, batches=600, batches_per_epoch=75, startup_seconds=0.5, workers=2,
     cpus=4,
 )  # fmt: skip
-PACE = "1 of the 1.25 ms that pass for a sample"
-ALLOWS = ", which allows 800 samples/s"
+PACE = "1 of 1.25 ms per sample"
+ALLOWS = "\nat most 800 samples/s"
 
 
 def at(stage: str, **changes: Any) -> Stages:
@@ -48,92 +48,92 @@ SENTENCES: dict[str, tuple[Stages, str, str]] = {
     "nothing seen": (Stages(), "process", ""),
     "without workers": (
         SEEN, "process",
-        f"read sets the pace: waiting inside the dataset takes {PACE}, with no worker beside the main process{ALLOWS}",
+        f"bottleneck: I/O wait in the dataset, {PACE}\nnum_workers=0: the main process makes every batch{ALLOWS}",
     ),
     "two workers": (
         SEEN, "workers",
-        f"read sets the pace: waiting inside the dataset takes {PACE}, 2 ms of one worker's time, 2 side by side"
+        f"bottleneck: I/O wait in the dataset, {PACE}\n2 ms of one worker's time, 2 workers in parallel"
         f"{ALLOWS}",
     ),
     "one worker": (
         replace(SEEN, workers=1), "workers",
-        f"read sets the pace: waiting inside the dataset takes {PACE}, 2 ms of one worker's time{ALLOWS}",
+        f"bottleneck: I/O wait in the dataset, {PACE}\n2 ms of one worker's time{ALLOWS}",
     ),
     "a slow worker": (
         UNEVEN, "workers",
-        f"read sets the pace: waiting inside the dataset takes {PACE}, 9 ms of one worker's time, 2 side by side, and "
+        f"bottleneck: I/O wait in the dataset, {PACE}\n9 ms of one worker's time, 2 workers in parallel\n"
         f"worker 1 takes 1.5 times as long as the others, which wait for it because batches keep their order{ALLOWS}",
     ),
     "a worker that is hardly slow": (
         replace(UNEVEN, straggler_factor=1.49), "workers",
-        f"read sets the pace: waiting inside the dataset takes {PACE}, 2 ms of one worker's time, 2 side by side"
+        f"bottleneck: I/O wait in the dataset, {PACE}\n2 ms of one worker's time, 2 workers in parallel"
         f"{ALLOWS}",
     ),
     "full CPUs": (
         at("fetch"), "cpus",
-        f"fetch sets the pace: computing inside the dataset takes {PACE}, and 2 workers and the main process fill the "
-        f"4 CPUs{ALLOWS}",
+        f"bottleneck: CPU work in the dataset, {PACE}\nCPU-bound: 2 workers and the main process "
+        f"saturate 4 CPUs{ALLOWS}",
     ),
     "full CPUs, one worker": (
         at("fetch", workers=1, cpus=1.5), "cpus",
-        f"fetch sets the pace: computing inside the dataset takes {PACE}, and 1 worker and the main process fill the "
-        f"1.5 CPUs{ALLOWS}",
+        f"bottleneck: CPU work in the dataset, {PACE}\nCPU-bound: 1 worker and the main process "
+        f"saturate 1.5 CPUs{ALLOWS}",
     ),
     "computing in the collate function": (
         at("collate", collate_waiting_ms_per_sample=0.19), "workers",
-        f"collate sets the pace: collating takes {PACE}, 0.4 ms of one worker's time, 2 side by side{ALLOWS}",
+        f"bottleneck: collate_fn, {PACE}\n0.4 ms of one worker's time, 2 workers in parallel{ALLOWS}",
     ),
     "waiting in the collate function": (
         at("collate", collate_waiting_ms_per_sample=0.2), "workers",
-        f"collate sets the pace: waiting in the collate function takes {PACE}, 0.4 ms of one worker's time, 2 side by "
-        f"side{ALLOWS}",
+        f"bottleneck: waiting in collate_fn, {PACE}\n0.4 ms of one worker's time, 2 workers in "
+        f"parallel{ALLOWS}",
     ),
     "sending": (
         at("send"), "workers",
-        f"send sets the pace: pickling batches and writing them to the pipe takes {PACE}, 0.1 ms of one worker's time, "
-        f"2 side by side{ALLOWS}",
+        f"bottleneck: pickling batches and writing them to the pipe, {PACE}\n0.1 ms of one worker's time, "
+        f"2 workers in parallel{ALLOWS}",
     ),
     "receiving": (
         at("receive", sampler_ms_per_sample=0.04, handover_ms_per_sample=0.04), "main",
-        f"receive sets the pace: receiving batches in the main process takes {PACE}, more than the workers need"
+        f"bottleneck: receiving batches in the main process, {PACE}\nthe workers are faster"
         f"{ALLOWS}",
     ),
     "receiving, with a slow sampler": (
         at("receive", sampler_ms_per_sample=0.05, handover_ms_per_sample=0.05), "main",
-        f"receive sets the pace: receiving batches in the main process takes {PACE}, most of it in the sampler{ALLOWS}",
+        f"bottleneck: receiving batches in the main process, {PACE}\nmost of it in the sampler{ALLOWS}",
     ),
     "receiving, beside busy workers": (
         at("receive", handover_ms_per_sample=0.05), "main",
-        f"receive sets the pace: receiving batches in the main process takes {PACE}, most of it waiting for the "
-        f"workers' threads that hand tensors over, which their Python code holds up{ALLOWS}",
+        f"bottleneck: receiving batches in the main process, {PACE}\nmost of it waiting for the "
+        f"workers' threads that send tensors, delayed by the workers' Python code{ALLOWS}",
     ),
     "pinning": (
         at("pin"), "pinning",
-        f"pin sets the pace: copying batches to pinned memory takes {PACE}, which one thread does for all workers"
+        f"bottleneck: copying batches to pinned memory, {PACE}\none thread pins the batches of all workers"
         f"{ALLOWS}",
     ),
     "a training step": (
         at("consumer"), "consumer",
-        f"consumer sets the pace: the training step takes {PACE}, more than the loader needs",
+        f"bottleneck: the training step, {PACE}\nthe loader keeps up with it",
     ),
     "short epochs": (
         at("startup"), "startup",
-        f"startup sets the pace: starting an epoch of 75 batches takes 0.5 s, {PACE}",
+        f"bottleneck: starting epochs, {PACE}\n0.5 s to start an epoch of 75 batches",
     ),
     "batches that differ": (
         replace(SEEN, limit_error=math.log(1.25)), "process",
-        f"read sets the pace: waiting inside the dataset takes {PACE}, with no worker beside the main process{ALLOWS} "
-        "(640 to 1,000 at 95 %, by how much batches differ)",
+        f"bottleneck: I/O wait in the dataset, {PACE}\nnum_workers=0: the main process makes every batch{ALLOWS} "
+        "(95 % CI 640 to 1,000, as batches differ)",
     ),
     "batches that differ little": (
         replace(SEEN, limit_error=math.log(1.24)), "process",
-        f"read sets the pace: waiting inside the dataset takes {PACE}, with no worker beside the main process{ALLOWS}",
+        f"bottleneck: I/O wait in the dataset, {PACE}\nnum_workers=0: the main process makes every batch{ALLOWS}",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("seen", "part", "expected"), SENTENCES.values(), ids=SENTENCES)
-def test_the_sentence_says_which_stage_sets_the_pace_and_why(seen: Stages, part: str, expected: str) -> None:
+def test_the_sentence_says_which_stage_is_the_bottleneck_and_why(seen: Stages, part: str, expected: str) -> None:
     assert describe_bottleneck(seen, part) == expected
 
 
@@ -175,7 +175,7 @@ COSTS: dict[str, tuple[Stages, bool]] = {
 @pytest.mark.parametrize(("seen", "expected"), COSTS.values(), ids=COSTS)
 def test_workers_cost_more_than_they_bring_where_handing_over_accounts_for_it(seen: Stages, expected: bool) -> None:
     assert cost_more(seen) is expected
-    told = "; workers cost more than they bring: num_workers=0 gives "
+    told = "\nnum_workers=0 is faster: "
     assert describe_follow_up(seen).startswith(told) is expected
 
 
@@ -183,8 +183,8 @@ def test_what_single_samples_and_a_run_without_workers_add_is_told() -> None:
     slow = SampleTimes(1800, 1.0, 1.25, (SlowSample("100", 600.0), SlowSample("7", 90.0)), 12)
     assert describe_rates(DEAR) == ("2,000", "800")
     assert describe_follow_up(replace(DEAR, sample_times=slow)) == (
-        "; workers cost more than they bring: num_workers=0 gives 2,000 samples/s, 2 at most 800"
-        "; sample 100 takes 600 ms and sample 7 takes 90 ms (median 1, 95 % below 1.25 ms, 12 so slow of 1,800 read)"
+        "\nnum_workers=0 is faster: 2,000 samples/s, with 2 workers at most 800"
+        "\nsample 100 takes 600 ms and sample 7 takes 90 ms (median 1, 95 % below 1.25 ms, 12 so slow of 1,800 read)"
     )
     assert describe_follow_up(SEEN) == describe_follow_up(replace(SEEN, sample_times=replace(slow, slowest=()))) == ""
 
@@ -196,8 +196,8 @@ VIEWS = {"shared_bytes_per_batch": 20_000_000, "tensor_bytes_per_batch": 4_000}
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        (PIPED, "; 20.0 MB of arrays in each batch are pickled through a pipe"),
-        (VIEWS, "; tensors of 4.0 kB in each batch are views, and carry 20.0 MB through shared memory"),
+        (PIPED, "\n20.0 MB of arrays in each batch are pickled through a pipe"),
+        (VIEWS, "\ntensors of 4.0 kB in each batch are views, and carry 20.0 MB through shared memory"),
         ({**PIPED, "workers": 0}, ""),
         ({**VIEWS, "workers": 0}, ""),
         ({"array_bytes_per_batch": 999_999}, ""),

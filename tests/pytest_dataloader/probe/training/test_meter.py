@@ -134,6 +134,18 @@ def test_a_worker_that_dies_is_named_with_its_batch(discovery: Discovery) -> Non
     assert fault.startswith("worker 0 (pid ")
 
 
+def test_a_death_that_is_raised_in_the_step_is_this_loaders_and_no_other_ones(discovery: Discovery) -> None:
+    first, second = (DataLoader(Rows(64), batch_size=4, num_workers=1) for _ in range(2))
+    for _pair in zip(first, second, strict=True):
+        break
+    one, other = (each.meter for each in discovery.loaders)
+    (pid,) = one._started
+    for meter in (one, other):
+        meter.blame(RuntimeError(f"DataLoader worker (pid {pid}) is killed by signal: Killed. "))
+    assert f"DataLoader worker (pid {pid}) is killed" in one.evidence().fault
+    assert not other.evidence().fault
+
+
 def test_an_error_after_which_batches_came_is_no_fault(discovery: Discovery) -> None:
     class Torn(Rows):
         def __getitem__(self, index: int) -> torch.Tensor:
