@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from dl_lint.source.syntax import TryStatement, dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from dl_lint.flow.scopes import Binding, Block, FileIndex, Scope, Site
 
@@ -147,35 +147,6 @@ def _decided(block: Block) -> Iterator[tuple[str, bool]]:
     scope: Scope | None = block.scope
     if name is not None and scope is not None and len(scope.bindings.get(name, ())) <= 1:
         yield name, outcome
-
-
-def are_alternatives(one: Site, other: Site) -> bool:
-    """Whether two places lie on different ways: in different functions, or in arms of which only one is executed."""
-    if one.scope is not other.scope:
-        return True
-    above: dict[Block, Block | None] = {}
-    inner: Block | None = None
-    block: Block | None = one.block
-    while block is not None:
-        above[block] = inner
-        inner, block = block, block.parent
-    child, meeting = None, other.block
-    while meeting not in above and meeting.parent is not None:
-        child, meeting = meeting, meeting.parent
-    arm = above.get(meeting)
-    return child is not None and arm is not None and child.owner is arm.owner and _exclusive(child, arm)
-
-
-def by_way(nodes: list[ast.AST], site: Callable[[ast.AST], Site]) -> list[list[ast.AST]]:
-    """Places in order, apart where they are alternatives: what is wrong with them is to be mended in each."""
-    ways: list[list[ast.AST]] = []
-    for node in nodes:
-        way = next((way for way in ways if not are_alternatives(site(way[0]), site(node))), None)
-        if way is None:
-            ways.append([node])
-        else:
-            way.append(node)
-    return ways
 
 
 def _exclusive(one: Block, other: Block) -> bool:

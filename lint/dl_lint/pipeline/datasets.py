@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dl_lint.flow import call_graph
+from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.hints import names_one
 from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.interpreter.classes import qualified
@@ -191,6 +191,14 @@ def given_deep(program: Program, value: Value, depth: int = DEEPEST) -> Iterator
         if isinstance(one, Instance | Made) and one.call is not None and depth:
             for expr in (*one.call.args, *(keyword.value for keyword in one.call.keywords)):
                 yield from given_deep(program, program.value(expr), depth - 1)
+
+
+def holding(program: Program, node: ast.AST, dataset: DatasetClass) -> str:
+    """The class that a line stands in, which may be a base of ``dataset`` or an object that it keeps; else its name."""
+    scope: Scope | None = enclosing.function_of(program, node)
+    while scope is not None and scope.kind != "class":
+        scope = scope.parent
+    return dataset.name if scope is None else scope.name
 
 
 def _defines(program: Program, cls: Class, name: str) -> bool:

@@ -157,6 +157,17 @@ def idle(program: Program, cls: Class) -> bool:
     return bool(using) and all(loaders.workers(program, loader) == "none" for loader in using)
 
 
+def fetching_for(program: Program, cls: Class) -> tuple[Loader, str] | None:
+    """The first loader of ``cls`` that has workers, outside of tests where there is one, and how many in words."""
+    using = _of_product(program, cls) or users(program, cls)
+    found = next((one for one in using if loaders.may_have_workers(program, one)), None)
+    if found is None:
+        return None
+    known = sorted(number for number in set(loaders.worker_numbers(program, found)) if number)
+    number = " or ".join(map(str, known))
+    return found, f"{number} {'worker' if known == [1] else 'workers'}" if known else "workers"
+
+
 def numbers(program: Program, cls: Class) -> tuple[int, int] | None:
     """The fewest and the most workers of the loaders of ``cls`` that have any; None where one of them does not say."""
     each = [loaders.worker_numbers(program, one) for one in _of_product(program, cls)]

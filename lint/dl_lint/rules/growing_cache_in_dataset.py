@@ -70,7 +70,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.flow.values import Const
-from dl_lint.pipeline import caches, workers
+from dl_lint.pipeline import caches, datasets, workers
 from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
@@ -125,8 +125,12 @@ def _finding(project: Project, dataset: DatasetClass, several: list[Growth], sta
             "each worker fills its own, none sees another's, and without persistent_workers it is thrown away after "
             "each epoch before it is ever hit"
         )
-    message = f"{growth.what} grows with every sample that a worker fetches from `{dataset.name}`: {cost}"
+    holding = datasets.holding(project, growth.node, dataset)
+    message = f"{growth.what} grows with every sample that a worker fetches from `{holding}`: {cost}"
     related = [Related(project.place(one.node), "it grows here too") for one in others]
+    loader = workers.fetching_for(project, dataset.cls)
+    if loader is not None:
+        related.append(Related(project.place(loader[0].call), f"the loader, with {loader[1]}"))
     if growth.origin is not None:
         related.append(Related(project.place(growth.origin), "made here, copied into each worker"))
     remedy = REMEDY["memo" if growth.memo else "record" if growth.unread else "store"]

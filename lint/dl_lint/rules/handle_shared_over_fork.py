@@ -67,7 +67,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.outcomes import truth_of
 from dl_lint.flow.values import Absent
-from dl_lint.pipeline import handles, pickling, workers
+from dl_lint.pipeline import datasets, handles, pickling, workers
 from dl_lint.rule import Finding, Quiet, Related, rule
 
 if TYPE_CHECKING:
@@ -117,14 +117,18 @@ def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
             ):
                 continue  # of plain files, DL306 says that they cannot be pickled
             seen.add(shared.made.call)
+            holding = datasets.holding(project, shared.made.call, dataset)
             message = (
-                f"{_opened(project, dataset.name, shared)} and read as `self.{shared.read.attribute}` for each sample: "
+                f"{_opened(project, holding, shared)} and read as `self.{shared.read.attribute}` for each sample: "
             )
             message += (
                 "workers are spawned, and it cannot be pickled for them" if shared.pickled else _harm(project, shared)
             )
-            related = (Related(project.place(shared.read.node), "read here, in every worker"),)
-            yield Finding(project.place(shared.made.call), message, REMEDY, related, subject=(project, shared))
+            related = [Related(project.place(shared.read.node), "read here, in every worker")]
+            loader = workers.fetching_for(project, dataset.cls)
+            if loader is not None:
+                related.append(Related(project.place(loader[0].call), f"the loader, with {loader[1]}"))
+            yield Finding(project.place(shared.made.call), message, REMEDY, tuple(related), subject=(project, shared))
 
 
 def _harm(project: Project, shared: Shared) -> str:

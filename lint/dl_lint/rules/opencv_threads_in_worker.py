@@ -59,6 +59,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import guards
+from dl_lint.pipeline import datasets, workers
 from dl_lint.pipeline.fetching import threads
 from dl_lint.rule import Finding, Related, rule
 from dl_lint.source.positions import span
@@ -79,12 +80,17 @@ def opencv_threads_in_worker(project: Project) -> Iterator[Finding]:
         for call, name in found[:1]:
             if call not in seen:
                 seen.add(call)
+                holding = datasets.holding(project, call, dataset)
+                loader = workers.fetching_for(project, dataset.cls)
+                related = [Related(project.place(dataset.node), "the dataset whose samples need it")]
+                if loader is not None:
+                    related.append(Related(project.place(loader[0].call), f"the loader, with {loader[1]}"))
                 yield Finding(
                     project.place(call),
-                    f"`{name}`, with which `{dataset.name}` fetches samples, starts a thread for each CPU in each "
+                    f"`{name}`, with which `{holding}` fetches samples, starts a thread for each CPU in each "
                     "worker: they take the CPUs from one another",
                     "call `cv2.setNumThreads(0)` at the top of the dataset's module, or in `worker_init_fn`",
-                    (Related(project.place(dataset.node), "the dataset whose samples need it"),),
+                    tuple(related),
                 )
 
 

@@ -68,7 +68,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import reaching
 from dl_lint.pipeline import records, workers
 from dl_lint.rule import Finding, Quiet, Related, rule
 
@@ -113,8 +112,9 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
             told.update(new)
             at = records.telling(project, one.reads).node
             head = records.of_base(project, cls, at, heads)
-            for way in reaching.by_way(sorted(new, key=project.place), project.site):
-                found = _finding(project, one, way, head, workers.numbers(project, cls))
+            if new:
+                new.sort(key=project.place)
+                found = _finding(project, one, new, head, workers.numbers(project, cls))
                 heads.setdefault((cls, at), found.place)
                 yield found
 
@@ -122,7 +122,7 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
 def _finding(
     project: Project, one: Container, filled: list[ast.AST], head: Place | None, range_: tuple[int, int] | None
 ) -> Finding:
-    """At the first place that fills an attribute on one way."""
+    """At the first place that fills an attribute, whichever branches fill it elsewhere."""
     at = project.place(records.telling(project, one.reads).node)
     others = [Related(project.place(other), "or filled here") for other in filled[1:]]
     heads = [Related(head, "filled in a base as well, and mended with this")] if head is not None else []

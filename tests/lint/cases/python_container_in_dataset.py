@@ -930,13 +930,13 @@ class Flat(Dataset):
 
 
 class FilledInEitherBranch(Dataset):
-    """Both are to be mended."""
+    """Told once, with the other place."""
 
     def __init__(self, path, quick):
         if quick:
             self.rows = open(path).readlines()[:100]  # expect
         else:
-            self.rows = open(path).readlines()  # expect
+            self.rows = open(path).readlines()
 
     def __getitem__(self, index):
         return self.rows[index]
@@ -953,7 +953,7 @@ class FilledInEitherMethod(Dataset):
         self.rows = open(path).readlines()  # expect
 
     def make(self, path):
-        self.rows = [line.strip() for line in open(path)]  # expect
+        self.rows = [line.strip() for line in open(path)]
 
     def __getitem__(self, index):
         return self.rows[index]
