@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
-from pytest_dataloader.quantities import figure, percent
+from pytest_dataloader.quantities import counted, figure, percent
 from pytest_dataloader.report import bars, ladder
 from pytest_dataloader.report.console import text
 from pytest_dataloader.verdict import UNSUPPORTED, headline
@@ -131,6 +131,9 @@ def _line(block: Sequence[Record], verbosity: int, *, alone: bool) -> Text:
         line.append("  ").append(f"{one.check} {_word(one)}", STYLES[one.verdict])
     for fact in _facts(block):
         line.append(f" · {fact}")
+    notes = sum(len(record.advice) for record in block if record.verdict == "passed" and not needs_a_look(record))
+    if notes and verbosity < FULL:
+        line.append(f" · {counted(notes, 'note')}")
     description = next(record.description for record in block if record.description)
     return line.append(f"\n  {text(description)}") if verbosity >= FULL else line
 

@@ -6,6 +6,7 @@ counts."""
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from dl_lint.flow.scopes import PICKED
 from dl_lint.source.syntax import Assignment, dotted, targets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dl_lint.flow.program import Program
     from dl_lint.flow.scopes import Scope
@@ -50,11 +51,20 @@ def _carried(program: Program, name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _loads(program: Program, name: str, within: Scope | None) -> Iterator[ast.AST]:
+def _loads(program: Program, name: str, within: Scope | None) -> Sequence[ast.AST]:
     """Where a name is read: in a function and what it holds, or, of a module's, in all files."""
-    scopes = _inside(within) if within is not None else (scope for file in program.files for scope in file.scopes)
-    for scope in scopes:
-        yield from scope.loads.get(name, ())
+    if within is None:
+        return program.read_off("all loads", lambda: _all_loads(program)).get(name, ())
+    return [node for scope in _inside(within) for node in scope.loads.get(name, ())]
+
+
+def _all_loads(program: Program) -> dict[str, list[ast.AST]]:
+    found: defaultdict[str, list[ast.AST]] = defaultdict(list)
+    for file in program.files:
+        for scope in file.scopes:
+            for name, nodes in scope.loads.items():
+                found[name] += nodes
+    return found
 
 
 def _inside(scope: Scope) -> Iterator[Scope]:

@@ -39,6 +39,9 @@ def lines(records: list[Record], verbosity: int = 0, width: int = 80, **more: An
 def test_a_healthy_loader_is_one_line() -> None:
     assert lines(HEALTHY) == ["train  3 passed · 2,001 samples/s · bottleneck: __getitem__, CPU 65 %"]
     assert lines(HEALTHY[2:]) == ["train  fds passed"]
+    noted = replace(HEALTHY[2], advice=(Advice("", "pin"), Advice("DL204", "keep workers")))
+    assert lines([*HEALTHY[:2], noted])[0].endswith(" 65 % · 2 notes")
+    assert "notes" not in lines([*HEALTHY[:2], noted], 1)[0]
 
 
 def test_a_training_is_a_fact_of_its_loader_and_shown_where_something_could_be_changed() -> None:
