@@ -56,8 +56,8 @@ MOST_CANDIDATES = 300
 
 MOST_CARRIED = 32
 """Calls by a name that something is carried to, such as ``build`` or ``transform``: more of them are of other things
-for the most part, and each is evaluated. With 64 a run over this repository took 1.25 times the CPU time, without a bound
-2.7 times."""
+for the most part, and each is evaluated. With 64 a run over this repository took 1.25 times the CPU time, without a
+bound 2.7 times."""
 MOST_KINDS = 16
 """Classes that share a constructor and are looked for under other names."""
 

@@ -232,7 +232,7 @@ def test_whether_a_loader_reshuffles_is_stated(shuffle: bool, samples: int, said
     seen = measure(DataLoader(Subset(Rows(), range(samples)), 8, shuffle), setting=SETTING)
     told = {True: "; reshuffled", False: "; too few to see them reshuffled", None: ""}[said]
     assert seen.reshuffled is said
-    assert f"by the loader{told}" in judge(seen).reason
+    assert f"no duplicates{told}" in judge(seen).reason
     assert ("reshuffled" in judge(seen).reason) is bool(told)
 
 

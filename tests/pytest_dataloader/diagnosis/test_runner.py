@@ -89,7 +89,7 @@ def test_a_worker_that_dies_of_a_signal_to_all_is_no_fault(
 )
 @pytest.mark.parametrize("check", ["workers", "shm", "stages", "order"])
 def test_a_worker_that_alone_gets_it_is_named(check: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["ended_by_signals:worker", "--checks", check, "--seconds", "0.2"]) == 1
+    assert main(["ended_by_signals:worker", "-v", "--checks", check, "--seconds", "0.2"]) == 1
     told = " ".join(capfd.readouterr().out.split())
     assert "killed by SIGTERM" in told if check == "workers" else "a worker ended before its time" in told
 

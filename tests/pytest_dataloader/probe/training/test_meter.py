@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+from pytest_dataloader.probe.training import processes
 from pytest_dataloader.probe.training.discovery import Discovery
 from pytest_dataloader.probe.training.meter import Meter
 
@@ -182,7 +183,9 @@ def test_a_batch_that_cannot_be_counted_counts_as_batch_size() -> None:
     assert meter.totals.samples == 16
 
 
-def test_memory_that_a_worker_gains_is_read(discovery: Discovery) -> None:
+def test_memory_that_a_worker_gains_is_read(discovery: Discovery, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_SHARE", 1.0)  # of this large process it would be read every ten seconds
+
     class Growing(Rows):
         kept: list[bytes] = []  # noqa: RUF012  # of each worker's own
 
