@@ -41,9 +41,9 @@ def module_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Any]:
         folder.mkdir()
         (folder / "datasets.py").write_text(OWN, encoding="utf-8")
         monkeypatch.syspath_prepend(folder)
-        monkeypatch.delitem(sys.modules, "datasets", raising=False)
+        monkeypatch.setitem(sys.modules, "datasets", None)  # what is there now comes back, or nothing
+        del sys.modules["datasets"]
         module = importlib.import_module("datasets")
-        monkeypatch.setitem(sys.modules, "datasets", module)
         return module
 
     return imported
