@@ -43,8 +43,7 @@ def module_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Any]:
         monkeypatch.syspath_prepend(folder)
         monkeypatch.setitem(sys.modules, "datasets", None)  # what is there now comes back, or nothing
         del sys.modules["datasets"]
-        module = importlib.import_module("datasets")
-        return module
+        return importlib.import_module("datasets")
 
     return imported
 
