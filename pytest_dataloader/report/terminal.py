@@ -92,7 +92,7 @@ def closing(
 def needs_a_look(record: Record) -> bool:
     """Whether a check is shown though nobody asked for all: it did not pass, or its figures are what was asked for."""
     in_job = record.check == "throughput" and bool(record.ranks)
-    is_result = record.check in _RESULTS and record.verdict != "not_measured"
+    is_result = record.check in _RESULTS and bool(record.evidence)
     waits = record.check == "training" and bool(record.advice)
     return record.verdict in ("failed", "inconclusive") or record.vacuous or is_result or in_job or waits
 

@@ -140,7 +140,7 @@ CONTRACTS = {
     "stages": Contract(
         lambda: loader(Numbers(waits)),
         lambda: loader(Numbers()),
-        "waits",
+        "data wait",
         {"step_ms": 1, "max_stall": 0.01},
         {"step_ms": 1000, "max_stall": 0.99},
     ),

@@ -120,7 +120,7 @@ def test_every_limit_of_a_loader_that_is_missed_is_named() -> None:
     limits: dict[str, Any] = {
         "max_startup_seconds": 1e-9,
         "max_fd_use": 1e-9,
-        "max_shm": 1,
+        "max_shm": "1B",
         "min_samples_per_second": 1e12,
     }
     waiting: dict[str, Any] = {"step_ms": 0.1, "max_stall": 0.0}

@@ -26,7 +26,7 @@ def test_the_example_fails_as_it_says(project: Project) -> None:
     result = project.run("test_example.py")
     result.assert_outcomes(failed=1)
     first, second = re.sub(r"\d+ s\)|pid \d+", "*", told).splitlines()
-    result.stdout.fnmatch_lines([f"{first.replace('(', '[(]')}*".replace("[(]*", "(*"), f"*{second.strip()[6:]}"])
+    result.stdout.fnmatch_lines([f"*{first.replace('(', '[(]')}*".replace("[(]*", "(*"), f"*{second.strip()[6:]}"])
     [record] = project.loaders.values()
     seen = record["checks"]["workers"]
     assert (seen["verdict"], seen["limits"]) == ("failed", {"max_startup_seconds": 60.0})

@@ -81,7 +81,7 @@ def settings_of(loader: Any) -> LoaderSettings:
     """A loader's settings as they are; of one that wraps another, the inner one's."""
     from torch.utils.data import DataLoader
 
-    inner = [value for value in vars(loader).values() if isinstance(value, DataLoader)]
+    inner = [value for value in vars(loader).values() if isinstance(value, DataLoader) and value is not loader]
     if inner:
         return settings_of(inner[0])
     prefetch = getattr(loader, "prefetch_factor", None)

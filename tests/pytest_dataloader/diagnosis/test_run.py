@@ -341,6 +341,6 @@ def test_check_compares_the_ranks_of_a_job_and_leaves_out_nothing_that_they_call
     command = ("-m", "pytest_dataloader", "check", "plain:make", "--quick", "--json=seen.json")
     done = preloaded.run(*launcher, *command, timeout=240)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert done.stdout.count("plain:make  DataLoader") == 1
+    assert done.stdout.count("plain:make  ") == 1
     ((_, seen),) = loaders_in(folder / "seen.json").items()
     assert (seen["shards"]["verdict"], len(seen["shards"]["ranks"])) == ("failed", 2)
