@@ -5,7 +5,7 @@
 Hypothesis: handing a batch over costs a few milliseconds at most, so that workers never make a loader slower whose
 batches take longer than that to make. Each loader computes so long for a batch of so many bytes; rates are samples a
 second over ``--seconds`` after the first batches, the best of the rounds, which are interleaved. The table is what
-``advice/stages`` rests on: the smallest gain of each row of costs.
+``advice/training`` rests on: the smallest gain of each row of costs.
 """
 
 from __future__ import annotations

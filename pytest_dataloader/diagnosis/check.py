@@ -27,7 +27,7 @@ from pytest_dataloader.record import Record
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 NAME = "check"
 _EXAMPLES = (
@@ -39,13 +39,21 @@ _EXAMPLES = (
 
 def main(arguments: Sequence[str]) -> int:
     """Diagnose what the arguments name and print the report; the status to exit with."""
+    return measure_named(arguments, _parser(), _diagnose)
+
+
+def measure_named(arguments: Sequence[str], parser: CommandParser, measure: Callable[[argparse.Namespace], int]) -> int:
+    """Call ``measure`` with what the arguments mean; its status.
+
+    The user's code finds those after ``--`` as its own, signals raise, and workers find their sockets.
+    """
     ours, theirs = split_arguments(arguments)
-    given = _parser().parse(ours)
+    given = parser.parse(ours)
     put_back = interruption.raise_on_signals("SIGTERM ended the run")
     remove_folder = sockets_folder.share_with_workers()
     try:
         with loaders.arguments_of(given.loader, theirs, targets.import_roots(Path.cwd())):
-            return _diagnose(given)
+            return measure(given)
     finally:
         remove_folder()
         put_back()

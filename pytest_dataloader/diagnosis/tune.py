@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from pytest_dataloader import checks, loaders, progress, targets
 from pytest_dataloader.diagnosis import output
 from pytest_dataloader.diagnosis.arguments import CommandParser, add_files, limits_given, seconds
-from pytest_dataloader.diagnosis.check import split_arguments
+from pytest_dataloader.diagnosis.check import measure_named
 from pytest_dataloader.diagnosis.report import Report
 from pytest_dataloader.diagnosis.runner import Runner, Subject
 from pytest_dataloader.errors import BadLimit, BadTarget
 from pytest_dataloader.options import DEFAULT_SECONDS
-from pytest_dataloader.probe.host import interruption, sockets_folder
+from pytest_dataloader.probe.host import interruption
 
 if TYPE_CHECKING:
     import argparse
@@ -31,16 +31,7 @@ _EXAMPLES = (
 
 def main(arguments: Sequence[str]) -> int:
     """Tune what the arguments name and print the table; the status to exit with."""
-    ours, theirs = split_arguments(arguments)
-    given = _parser().parse(ours)
-    put_back = interruption.raise_on_signals("SIGTERM ended the run")
-    remove_folder = sockets_folder.share_with_workers()
-    try:
-        with loaders.arguments_of(given.loader, theirs, targets.import_roots(Path.cwd())):
-            return _tune(given)
-    finally:
-        remove_folder()
-        put_back()
+    return measure_named(arguments, _parser(), _tune)
 
 
 def _tune(given: argparse.Namespace) -> int:

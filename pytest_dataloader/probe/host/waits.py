@@ -1,20 +1,18 @@
 """What the threads of a process wait for, from /proc/PID/task: a lock that nobody can release, a sleep, or else.
 
-``/proc/PID/task/TID/syscall`` tells the system call and its arguments (proc(5)); reading it takes the right to trace
-the process, which Linux gives for one's own descendants. Without it, every wait is ``unknown``.
+Where the system call of a thread may not be read (``system_calls``), every wait is ``unknown``.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import platform
 import struct
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pytest_dataloader.probe.host import system_calls
 from pytest_dataloader.probe.host.process_tree import GONE, children, state_of
 
 if TYPE_CHECKING:
@@ -24,18 +22,6 @@ WaitKind = Literal["running", "lock", "sleep", "service", "else", "unknown"]
 """``lock``: an untimed wait on a futex of this process alone; ``service``: multiprocessing's thread that hands out
 descriptors, or ours that ends a worker with its loader (``orphan``); ``else``: any other system call."""
 
-_CALLS = {
-    "x86_64": {202: "futex", 35: "nanosleep", 230: "clock_nanosleep", 43: "accept", 288: "accept", 7: "poll"},
-    "aarch64": {
-        98: "futex",
-        101: "nanosleep",
-        115: "clock_nanosleep",
-        202: "accept",
-        242: "accept",
-        73: "poll",
-    },
-}
-_NAMES = _CALLS.get(platform.machine(), {})
 _FUTEX_COMMAND, _FUTEX_PRIVATE, _FUTEX_REALTIME = 0x7F, 0x80, 0x100
 _FUTEX_WAIT, _FUTEX_WAIT_BITSET = 0, 9
 _TIMER_ABSTIME = 1
@@ -115,15 +101,12 @@ def at_rest(*pids: int, without: int | None = None) -> bool:
 
 def wait_of(pid: int, tid: int) -> Wait:
     """What a thread does just now."""
-    try:
-        text = Path(f"/proc/{pid}/task/{tid}/syscall").read_text(encoding="ascii")
-    except (OSError, UnicodeDecodeError):
+    call = system_calls.read_system_call(pid, tid)
+    if call is None:
         return Wait("unknown")
-    if text.startswith("running"):
+    if call == system_calls.RUNNING:
         return Wait("running")
-    fields = text.split()
-    number, arguments = int(fields[0]), [int(field, 16) for field in fields[1:7]]
-    name = _NAMES.get(number, "")
+    name, arguments = call
     if name == "futex":
         return _futex(pid, arguments)
     if name in ("nanosleep", "clock_nanosleep"):
@@ -160,14 +143,8 @@ def _left(pid: int, name: str, arguments: Sequence[int]) -> float | None:
 
 
 def _timespec(pid: int, address: int) -> float | None:
-    with contextlib.suppress(OSError, ValueError, struct.error, OverflowError):
-        memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
-        try:
-            seconds, nanoseconds = _TIMESPEC.unpack(os.pread(memory, _TIMESPEC.size, address))
-        finally:
-            os.close(memory)
-        return float(seconds + nanoseconds * 1e-9)
-    return None
+    found = system_calls.read_memory(pid, address, _TIMESPEC)
+    return None if found is None else float(found[0] + found[1] * 1e-9)
 
 
 def _blocks_signals(pid: int, tid: int) -> bool:

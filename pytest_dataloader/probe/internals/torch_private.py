@@ -105,10 +105,16 @@ def forget_iterations(copy: Any) -> None:
             vars(copy)[name] = value
 
 
+def shallow_copy(loader: Any, **changes: Any) -> Any:
+    """A loader with the attributes of another, some of them changed, past the guard that torch has on them."""
+    copy = object.__new__(type(loader))
+    vars(copy).update(vars(loader), **changes)
+    return copy
+
+
 def without_iterations(loader: Any) -> Any:
     """A shallow copy of a loader that holds none of its iterators."""
-    copy = object.__new__(type(loader))
-    vars(copy).update(vars(loader))
+    copy = shallow_copy(loader)
     forget_iterations(copy)
     for name in kept_iterators(copy):
         vars(copy)[name] = None

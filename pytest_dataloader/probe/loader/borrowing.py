@@ -215,8 +215,7 @@ class Borrowed:
         """A shallow copy that makes new iterators, and tells us of them; loaders inside it are copied as well."""
         from torch.utils.data import DataLoader
 
-        copy = object.__new__(type(loader))
-        vars(copy).update(vars(loader))
+        copy = torch_private.shallow_copy(loader)
         self._copies.append(copy)
         if self._in_process:
             vars(copy).update(_WITHOUT_WORKERS)

@@ -185,7 +185,10 @@ def named_sampler(loader: Any) -> Any:
 
 
 def loaders_inside(loader: Any) -> list[Any]:
-    """Loaders that a loader keeps as attributes: accelerate's wrap the user's."""
+    """Loaders that a loader keeps as attributes: accelerate's wrap the user's.
+
+    One that collates its batches itself holds itself, and has none inside for that.
+    """
     from torch.utils.data import DataLoader
 
-    return [value for value in vars(loader).values() if isinstance(value, DataLoader)]
+    return [value for value in vars(loader).values() if isinstance(value, DataLoader) and value is not loader]

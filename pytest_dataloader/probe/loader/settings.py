@@ -8,6 +8,8 @@ import multiprocessing.process
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_dataloader.probe.loader.sampling import loaders_inside
+
 DEFAULT_PREFETCH = 2
 
 
@@ -79,9 +81,7 @@ def worker_processes_of(loader: Any) -> int:
 
 def settings_of(loader: Any) -> LoaderSettings:
     """A loader's settings as they are; of one that wraps another, the inner one's."""
-    from torch.utils.data import DataLoader
-
-    inner = [value for value in vars(loader).values() if isinstance(value, DataLoader) and value is not loader]
+    inner = loaders_inside(loader)
     if inner:
         return settings_of(inner[0])
     prefetch = getattr(loader, "prefetch_factor", None)

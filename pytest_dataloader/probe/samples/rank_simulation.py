@@ -180,8 +180,7 @@ def with_rank(loader: Any, rank: int, world: int) -> Any:
             raise TypeError(f"{type(sampler).__name__} cannot be made anew: it keeps no attribute {name!r}")
         settings[name] = value
     other = type(sampler)(**settings)
-    made = object.__new__(type(loader))
-    vars(made).update(vars(loader))
+    made = torch_private.shallow_copy(loader)
     torch_private.forget_iterations(made)
     vars(made).update({name: _replaced(vars(made).get(name), sampler, other) for name in ("sampler", "batch_sampler")})
     return made

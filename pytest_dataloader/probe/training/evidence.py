@@ -36,7 +36,33 @@ class WorkerUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
+class Rates:
+    """What loops over a loader took: waits for batches, and the steps between them."""
+
+    batches: int
+    samples: int
+    seconds: float
+    """Of the loops."""
+    waiting_seconds: float
+    """For batches, the first of each epoch and the end of the workers included."""
+
+    @property
+    def batches_per_second(self) -> float:
+        return self.batches / self.seconds if self.seconds else 0.0
+
+    @property
+    def samples_per_second(self) -> float:
+        """Samples in a second of the loops."""
+        return self.samples / self.seconds if self.seconds else 0.0
+
+    @property
+    def input_wait(self) -> float:
+        """Share of the time of the loops that was waited for data."""
+        return self.waiting_seconds / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Training(Rates):
     """What a training took from one loader, or from those made one after the other at one place.
 
     Its ``seconds`` are those of its loops: waiting for batches, and the steps between them, without those in which
@@ -47,13 +73,8 @@ class Training:
     iterated_at: str
     loaders: int
     epochs: int
-    batches: int
-    samples: int
-    seconds: float
-    waiting_seconds: float
-    """For batches, the first of each epoch and the end of the workers included."""
     startup_seconds: float
-    """Of these, for the first batch of each epoch."""
+    """Of those waited, for the first batch of each epoch."""
     step_ms: float
     """Median, of the last steps."""
     wait_ms: float
@@ -81,16 +102,6 @@ class Training:
     """Of shared memory that this process and its workers have open, at the peak."""
     fault: str = ""
     """What the loader raised last, where no batch came after it."""
-
-    @property
-    def samples_per_second(self) -> float:
-        """Samples that the training took in a second of its loops."""
-        return self.samples / self.seconds if self.seconds else 0.0
-
-    @property
-    def input_wait(self) -> float:
-        """Share of the time of its loops that the training waited for data."""
-        return self.waiting_seconds / self.seconds if self.seconds else 0.0
 
     @property
     def input_wait_of_training(self) -> float:

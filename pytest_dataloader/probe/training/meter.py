@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.probe.host import clocks
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import counting
-from pytest_dataloader.probe.training.evidence import COMPUTING, INPUT_BOUND, READY_SHARE, Training
+from pytest_dataloader.probe.training.evidence import COMPUTING, INPUT_BOUND, READY_SHARE, Rates, Training
 from pytest_dataloader.probe.training.processes import ProcessReadings, descriptor_limit
 from pytest_dataloader.probe.workers import attribution, fault
 
@@ -26,30 +26,6 @@ _REMEMBERED = 1000
 """Steps and waits that medians are taken of."""
 _FIRST_READING = 2
 """The batch of an epoch at which workers are first read: they have made some by then."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """What happened between two readings of a meter's totals."""
-
-    batches: int
-    samples: int
-    seconds: float
-    """Of the loops."""
-    waiting_seconds: float
-
-    @property
-    def batches_per_second(self) -> float:
-        return self.batches / self.seconds if self.seconds else 0.0
-
-    @property
-    def samples_per_second(self) -> float:
-        return self.samples / self.seconds if self.seconds else 0.0
-
-    @property
-    def input_wait(self) -> float:
-        """Share of the time that was waited for data."""
-        return self.waiting_seconds / self.seconds if self.seconds else 0.0
 
 
 @dataclass(slots=True)

@@ -78,12 +78,9 @@ def compare_batch_sizes(
 
 def resized(loader: Any, size: int) -> Any:
     """A shallow copy of a loader with so many samples in a batch."""
-    copy = object.__new__(type(loader))
     made_by = loader.batch_sampler
-    vars(copy).update(
-        vars(loader), batch_size=size, batch_sampler=type(made_by)(made_by.sampler, size, made_by.drop_last)
-    )
-    return copy
+    batches = type(made_by)(made_by.sampler, size, made_by.drop_last)
+    return torch_private.shallow_copy(loader, batch_size=size, batch_sampler=batches)
 
 
 def _row(start: TrialStart, size: int, *, now: bool) -> BatchSize:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host import capacity, clocks
+from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.batch_storages import CompactCollate, tensors
 from pytest_dataloader.probe.loader.settings import settings_of
 from pytest_dataloader.probe.timing.bottleneck import MUCH_BYTES, cost_more, is_by_sampler
@@ -91,18 +92,12 @@ def _changes(loader: Any, seen: Stages) -> Iterator[tuple[str, Any, LoaderSettin
 
 def combined(loader: Any) -> Any:
     """A shallow copy of a loader whose batches have one tensor for each type of number."""
-    return _collated(loader, _Combined(loader.collate_fn))
+    return torch_private.shallow_copy(loader, collate_fn=_Combined(loader.collate_fn))
 
 
 def compact(loader: Any) -> Any:
     """A shallow copy of a loader whose batches have tensors in place of arrays, and copies in place of views."""
-    return _collated(loader, CompactCollate(loader.collate_fn))
-
-
-def _collated(loader: Any, collate: Callable[[Any], Any]) -> Any:
-    copy = object.__new__(type(loader))
-    vars(copy).update(vars(loader), collate_fn=collate)
-    return copy
+    return torch_private.shallow_copy(loader, collate_fn=CompactCollate(loader.collate_fn))
 
 
 def _workers(seen: Stages) -> int:

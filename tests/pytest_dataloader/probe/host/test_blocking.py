@@ -13,6 +13,7 @@ import pytest
 
 from pytest_dataloader.probe.host.blocking import BlockedIn, blocked_in, classify
 from pytest_dataloader.probe.host.child_process import Child
+from pytest_dataloader.probe.host.system_calls import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +53,7 @@ def test_the_kernel_tells_what_a_thread_is_blocked_in(state: str, syscall: str, 
     def int_at(address: int) -> int | None:
         return address - 0x1000 if address else None
 
-    assert classify(state, syscall, wchan, lambda number: TARGETS.get(number, ""), int_at) == kind
+    assert classify(state, parse(syscall), wchan, lambda number: TARGETS.get(number, ""), int_at) == kind
 
 
 def _lock() -> None:
