@@ -59,12 +59,16 @@ def record_of(fields: Mapping[str, Any]) -> Record:
 
 
 def figures(evidence: object) -> dict[str, Any]:
-    """The figures of an evidence dataclass: its fields, then its properties. One that was not measured is left out."""
+    """The figures of an evidence dataclass: its fields, then its properties, those of its bases included.
+
+    One that was not measured is left out.
+    """
     if evidence is None:
         return {}
     fields = dataclasses.asdict(evidence)  # type: ignore[call-overload]  # every check's evidence is a dataclass
-    for name, value in vars(type(evidence)).items():
-        if isinstance(value, property) and not name.startswith("_"):
+    members = {name: member for kind in reversed(type(evidence).__mro__) for name, member in vars(kind).items()}
+    for name, member in members.items():
+        if isinstance(member, property) and not name.startswith("_"):
             try:
                 fields[name] = getattr(evidence, name)
             except NotMeasured:

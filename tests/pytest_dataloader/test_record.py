@@ -47,6 +47,19 @@ def test_figures_are_fields_and_properties_but_not_what_was_not_measured() -> No
     assert figures(None) == {}
 
 
+def test_figures_hold_the_properties_of_a_base() -> None:
+    @dataclass(frozen=True, slots=True)
+    class More(Seen):
+        left: int
+
+        @property
+        def doubled(self) -> int:
+            return 20
+
+    found = figures(More(3, (0.0, 1.0), Part(0.5), left=4))
+    assert (found["left"], found["doubled"], "later" in found) == (4, 20, False)
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
