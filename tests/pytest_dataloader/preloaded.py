@@ -112,6 +112,7 @@ class Server:
 
     def close(self) -> None:
         if self._process is not None:
+            self._socket.shutdown(socket.SHUT_RDWR)  # workers that a test left to garbage have it open
             self._socket.close()
             self._process.wait(60)
 
