@@ -119,8 +119,11 @@ def _waits(program: Program, run: Steps, step: Step) -> Iterator[Wait]:
     for event in run.events:
         launched += event.kind == "launch"
         groups.append((launched, event))
-    decided = {(group, one.calls if one.kind == "decision" else ()) for group, one in groups
-               if one.kind == "decision" or one.number in run.needed}  # fmt: skip
+    decided = {
+        (group, one.calls if one.kind == "decision" else ())
+        for group, one in groups
+        if one.always and (one.kind == "decision" or one.number in run.needed)
+    }
     waited: set[int] = set()
     for group, one in groups:
         if one.kind != "read" or not one.always or one.number in run.needed or (group in waited and one.loop is None):

@@ -140,7 +140,7 @@ class Steps:
         self._moves = batch.place == "device" or any(one.place == "device" for one in names.values())
         at = _Place(function, dict(names), losses=_losses(self.program, function))
         if isinstance(node, ForStatement):
-            self._bind(at, node.target, replace(self._element(at, node.iter, batch, node), loop=None))
+            self._bind(at, node.target, self._element(at, node.iter, batch, None))
         if not isinstance(node, ast.comprehension):
             self._block(at, node.body)
 
@@ -167,7 +167,7 @@ class Steps:
                 for target in targets(stmt):
                     self._bind(at, target, held)
             case ast.AugAssign(target=target, value=value):
-                self._bind(at, target, self._computed([self._value(at, target), self._value(at, value)]))
+                self._bind(at, target, joined([self._value(at, target), self._value(at, value)]))
             case ast.Return(value=value):
                 at.returned.append(self._value(at, value))
             case ast.If():
@@ -261,7 +261,7 @@ class Steps:
                 self._add("decision", test, at)
 
     def _outcome(self, at: _Place, test: ast.expr) -> bool | None:
-        """How a test comes out in every step, as far as is known, or unless a user asks for something else."""
+        """How a test comes out in every step, as far as is known."""
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=inner):
                 found = self._outcome(at, inner)
@@ -271,16 +271,18 @@ class Steps:
             case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
                 if self._peek(at, left).place == "device":
                     return isinstance(op, ast.IsNot)
-        found = truth(self.program, test)
-        return by_default(self.program, test) if found is None else found
+        return truth(self.program, test)
 
     def _peek(self, at: _Place, expr: ast.expr) -> Held:
         """What an expression without calls holds."""
         return self._value(at, expr) if dotted(expr) is not None else UNKNOWN
 
     def _is_usual(self, test: ast.expr, outcome: bool) -> bool:
-        """Whether a test comes out so in nearly every step: it is of the rank, the first step is over (``step > 0``),
-        or the batch has more than one sample, as in the ``else`` of ``x.shape[0] == 1``."""
+        """Whether a test comes out so in nearly every step: unless a user asks for something else, or as it is of the
+        rank, the first step is over (``step > 0``), or the batch has more than one sample, as in the ``else`` of
+        ``x.shape[0] == 1``."""
+        if by_default(self.program, test) is outcome:
+            return True
         if ranks.chooses_rank(test) or (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is | ast.IsNot)):
             return True
         match test:
@@ -318,7 +320,7 @@ class Steps:
                 named = [(key.value, one) for key, one in zip(keys, held, strict=True) if isinstance(key, ast.Constant)]
                 return replace(joined(held), parts=tuple(named) if len(named) == len(held) else ())
             case ast.Compare(ops=[ast.Is() | ast.IsNot(), *_]):
-                self._computed([self._value(at, one) for one in children(expr)])
+                joined([self._value(at, one) for one in children(expr)])
                 return HOST
             case ast.BoolOp(values=[first, *others]):
                 found = [self._value(at, first)]
@@ -335,19 +337,16 @@ class Steps:
                 self._bind(at, target, bound)
                 return bound
             case ast.JoinedStr(values=parts):
-                return joined([HOST, *(self._formatted(at, expr, one) for one in parts)])
+                for part in parts:
+                    self._formatted(at, expr, part)
+                return HOST
+            case ast.BinOp(left=ast.Constant(value=str()), right=right):
+                self._value(at, right)
+                return HOST
             case ast.Lambda():
                 return UNKNOWN
             case _:
-                return self._computed([self._value(at, one) for one in children(expr) if isinstance(one, ast.expr)])
-
-    def _computed(self, held: list[Held]) -> Held:
-        """What is computed of several values: numbers that were read are needed where the device computes with them."""
-        found = joined(held)
-        if found.place == "device":
-            self.needed |= found.reads
-            return replace(found, reads=frozenset())
-        return found
+                return joined([self._value(at, one) for one in children(expr) if isinstance(one, ast.expr)])
 
     def _name(self, at: _Place, expr: ast.Name) -> Held:
         held = at.names.get(expr.id)
@@ -383,7 +382,8 @@ class Steps:
 
     def _subscript(self, at: _Place, expr: ast.Subscript) -> Held:
         base, index = self._value(at, expr.value), self._value(at, expr.slice)
-        self.needed |= index.reads
+        if base.place != "host":
+            self.needed |= index.reads - base.reads  # a key of a dict of numbers is none of them
         if isinstance(expr.slice, ast.Constant) and base.parts:
             return base.part(expr.slice.value)
         if base.place == "host" and index.place == "device" and index.certain:
@@ -414,18 +414,17 @@ class Steps:
         at.names = outer
         return replace(held, loop=None)
 
-    def _formatted(self, at: _Place, text: ast.JoinedStr, part: ast.expr) -> Held:
-        """A tensor in an f-string is read to be written out."""
-        if not isinstance(part, ast.FormattedValue):
-            return HOST
-        held = self._value(at, part.value)
-        return self._read(text, held, at) if held.place == "device" and held.certain else replace(held, place="host")
+    def _formatted(self, at: _Place, text: ast.JoinedStr, part: ast.expr) -> None:
+        """A tensor in an f-string is read to be written out; what comes of it is a text."""
+        held = self._value(at, part.value) if isinstance(part, ast.FormattedValue) else HOST
+        if held.place == "device" and held.certain:
+            self._read(text, held, at)
 
-    def _element(self, at: _Place, iterated: ast.expr, held: Held, loop: LoopNode) -> Held:
-        """What a loop within a step takes in each of its passes."""
+    def _element(self, at: _Place, iterated: ast.expr, held: Held, loop: LoopNode | None) -> Held:
+        """What a ``loop`` within a step takes in each of its passes, or that of the step itself."""
         if held.parts:
-            return joined(one for _, one in held.parts)
-        if loops.twice_at_most(self.program, loop):
+            return HOST if isinstance(held.parts[0][0], str) else joined(one for _, one in held.parts)
+        if loop is not None and loops.twice_at_most(self.program, loop):
             return replace(held, loop=None)
         if isinstance(iterated, ast.Call):
             if effects.is_marked(self.program, iterated, "Weights"):
@@ -471,6 +470,10 @@ class Steps:
             return joined(held)
         if effects.is_marked(self.program, call, "Weights"):
             return Held("device" if self._moves else receiver.place, certain=True)
+        if called(call) == "keys":
+            return HOST
+        if called(call) == "format" and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Constant):
+            return HOST
         if isinstance(func, ast.Attribute):
             moved = self._moved(at, call, func, receiver)
             if moved is not None:
@@ -565,6 +568,8 @@ class Steps:
         for events, _ in runs[1:]:
             self.beside.setdefault(call, []).extend(one for one in events if one.kind == "read" and one.always)
         returned = [one for _, each in runs for one in each]
+        if len(returned) == 1:
+            return returned[0]
         shapes = {tuple(key for key, _ in one.parts) for one in returned}
         keys = shapes.pop() if len(shapes) == 1 else ()
         parts = tuple((key, joined(one.part(key) for one in returned)) for key in keys)
