@@ -114,21 +114,22 @@ def _waits(program: Program, run: Steps, step: Step) -> Iterator[Wait]:
     loop over parameters or elements has."""
     if any(one.kind == "synchronisation" and one.always for one in run.events):
         return
-    launched = 0
-    groups: list[tuple[int, Event]] = []
+    launched = forwarded = 0
+    groups: list[tuple[int, int, Event]] = []
     for event in run.events:
         launched += event.kind == "launch"
-        groups.append((launched, event))
+        forwarded += event.kind == "forward"
+        groups.append((launched, forwarded, event))
     decided = {
-        (group, one.calls if one.kind == "decision" else ())
-        for group, one in groups
+        ((group, forward), one.calls if one.kind == "decision" else ())
+        for group, forward, one in groups
         if one.always and (one.kind == "decision" or one.number in run.needed)
     }
     waited: set[int] = set()
-    for group, one in groups:
+    for group, forward, one in groups:
         if one.kind != "read" or not one.always or one.number in run.needed or (group in waited and one.loop is None):
             continue
-        if any(at == group and one.calls[: len(way)] == way for at, way in decided):
+        if any(at == (group, forward) and one.calls[: len(way)] == way for at, way in decided):
             continue
         if not isinstance(step.node, FunctionDefinition) and trip_counts.is_left_out(program, one.node, step.node):
             continue

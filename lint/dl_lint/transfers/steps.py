@@ -54,6 +54,8 @@ _TO_THE_HOST = ("Read", "Array")
 
 Place = Literal["device", "host", "unknown"]
 
+Kind = Literal["launch", "forward", "read", "decision", "synchronisation"]
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -95,11 +97,11 @@ def joined(values: Iterable[Held]) -> Held:
 class Event:
     """Something that a step comes to at ``node``, through ``calls``; ``always``, or in some steps only.
 
-    A launch gives the device much to do. A read has the host wait until the device has done all that is queued. So
+    A launch gives the device much to do, and so does a forward pass of a model, of which a step has parts. A read has the host wait until the device has done all that is queued. So
     does a decision: of what the device has computed it depends what runs next.
     """
 
-    kind: Literal["launch", "read", "decision", "synchronisation"]
+    kind: Kind
     node: ast.AST
     calls: tuple[ast.Call, ...]
     always: bool
@@ -144,7 +146,7 @@ class Steps:
         if not isinstance(node, ast.comprehension):
             self._block(at, node.body)
 
-    def _add(self, kind: Literal["launch", "read", "decision", "synchronisation"], node: ast.AST, at: _Place) -> int:
+    def _add(self, kind: Kind, node: ast.AST, at: _Place) -> int:
         self._numbers += 1
         self.events.append(Event(kind, node, at.calls, at.always, self._numbers))
         return self._numbers
@@ -219,6 +221,7 @@ class Steps:
         over = self._value(at, stmt.iter)
         self._bind(at, stmt.target, self._element(at, stmt.iter, over, stmt))
         self._block(at, stmt.body)
+        at.names = {name: replace(held, loop=None) for name, held in at.names.items()}
         self._block(at, stmt.orelse)
 
     def _try(self, at: _Place, stmt: TryStatement) -> None:
@@ -541,6 +544,8 @@ class Steps:
         name = dotted(call.func)
         if name is not None and name not in at.names and set(values) <= {NOT_KNOWN}:
             at.names[name] = Held("device")  # a model that is given what is on the device is there itself
+        if not of_torch and not isinstance(program.parent(call), ast.Expr):
+            self._add("forward", call, at)
         return Held("device", certain=module and every.certain, loop=every.loop)
 
     def _enter(
