@@ -2,9 +2,9 @@
 
 ## What it does
 
-Finds training loops of which every step reads tensors of the device with `.item()`, `.cpu()`, `.numpy()`, `float()` or
-`print`, under no condition, in the loop or in what it calls. Reads that decide what runs next are left alone, and reads
-one right after the other count as one.
+Finds training steps, in a loop or in a method that a trainer calls for every batch, that always read tensors of the
+device with `.item()`, `.cpu()`, `float()`, an f-string, `print` or a logger, in the step or in what it calls. Reads
+that decide what runs next, or give a size, are left alone, and reads one right after the other count as one.
 
 ## Why is this bad?
 
@@ -84,13 +84,14 @@ def sync_every_step(project: Project) -> Iterator[Finding]:
         if reported.issuperset(nodes) or not project.site(first.node).scope.file.linted:
             continue
         reported.update(nodes)
-        often = f" {len(step.waits)} times" if len(step.waits) > 1 else ""
         loop = next((one.loop for one in step.waits if one.loop is not None), None)
         if loop is not None:
-            often += f", and in each pass of a loop ({project.told(project.place(loop))}),"
+            when = f" in each pass of a loop ({project.told(project.place(loop))})"
+        else:
+            when = f" {len(step.waits)} times" if len(step.waits) > 1 else ""
         yield Finding(
             project.place(first.node),
-            f"every training step waits{often} for the device to have done all that is queued, to read a number; "
+            f"every training step waits{when} for the device to have done all that is queued, to read a number; "
             "the next kernels are queued after that",
             "keep it as a tensor (`detach()`), and read it every n-th step or after the loop",
             tuple(_related(project, step, [*nodes][1:])),

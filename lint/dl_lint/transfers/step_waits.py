@@ -102,6 +102,8 @@ def _of_unknown_batches(program: Program, known: Collection[ast.AST]) -> Iterato
         function = enclosing.function_of(program, call)
         if not around or isinstance(around[0], ast.comprehension) or function.node in known:
             continue
+        if call_graph.is_of_suite(function.file.path):
+            continue  # a test takes a few steps
         if not any(one in known for one in around):
             yield Step(around[0], function)
 

@@ -97,8 +97,8 @@ def joined(values: Iterable[Held]) -> Held:
 class Event:
     """Something that a step comes to at ``node``, through ``calls``; ``always``, or in some steps only.
 
-    A launch gives the device much to do, and so does a forward pass of a model, of which a step has parts. A read has the host wait until the device has done all that is queued. So
-    does a decision: of what the device has computed it depends what runs next.
+    A launch gives the device much to do; a forward pass is a part of that. A read has the host wait until the device
+    has done all that is queued. So does a decision: of what the device has computed it depends what runs next.
     """
 
     kind: Kind
@@ -490,7 +490,9 @@ class Steps:
 
     def _backward(self, at: _Place, call: ast.Call, receiver: Held, held: list[Held]) -> None:
         """A loss that lies on the host makes the reads it comes of no less needless."""
-        self._moves = self._moves or not isinstance(call.func, ast.Attribute) or bool(call.args)
+        owner = alternatives(self.program.value(call.func.value)) if isinstance(call.func, ast.Attribute) else ()
+        if call.args and not any(isinstance(one, External) for one in owner):
+            self._moves = True  # ``accelerator.backward(loss)``
         self.needed -= joined([receiver, *held[:1]]).reads
         self._add("launch", call, at)
 
