@@ -4,7 +4,7 @@
 
 Finds, in a loop over the batches of a loader and in what it calls, copies to the device of a tensor that was made on
 the host before the loop, of one that is built in each pass from values that do not change in it, and of one that is
-made of a shape alone, as zeros are. Methods that a trainer calls for every batch count as such a loop.
+made of a shape alone in a training step, as zeros are. Methods that a trainer calls for every batch count as loops.
 
 ## Why is this bad?
 
@@ -50,6 +50,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.interpreter import tensor_memory
 from dl_lint.flow.values import Tensor, alternatives
+from dl_lint.pipeline import training
 from dl_lint.rule import Finding, Related, rule
 from dl_lint.source.syntax import Display, FunctionDefinition, called, dotted
 from dl_lint.transfers import loop_invariants
@@ -58,13 +59,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project import Project
+    from dl_lint.transfers.loop_invariants import Repeating
 
 
 @rule("DL106", severity="slow")
 def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
     for copy, source in _copies(project):
         of_nothing = _is_made_of_nothing(project, source)
-        again = loop_invariants.repeating_loop(project, copy, None if of_nothing else source)
+        again = loop_invariants.repeating_loop(project, copy, source)
+        if again is None and of_nothing:  # the device could make it, whatever its shape
+            again = _training_step(project, copy)
         if again is None:
             continue
         place = project.place(again)
@@ -90,6 +94,12 @@ def loop_invariant_device_copy(project: Project) -> Iterator[Finding]:
             ),
             repeats=True,
         )
+
+
+def _training_step(project: Project, copy: ast.Call) -> Repeating | None:
+    """What comes to a copy in every step of a training."""
+    again = loop_invariants.repeating_loop(project, copy, None)
+    return again if isinstance(again, FunctionDefinition) or (again and training.trains(project, again)) else None
 
 
 def _is_made_of_nothing(project: Project, source: ast.expr) -> bool:

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project import Project
-    from dl_lint.transfers.step_waits import Step
+    from dl_lint.transfers.step_waits import Step, Wait
 
 
 def _once(step: Step) -> bool:
@@ -80,13 +80,12 @@ def sync_every_step(project: Project) -> Iterator[Finding]:
     reported: set[ast.AST] = set()
     for step in step_waits.waiting_steps(project):
         nodes = dict.fromkeys(one.node for one in step.waits)
-        first = step.waits[0]
+        first = next((one for one in step.waits if one.loop is not None), step.waits[0])
         if reported.issuperset(nodes) or not project.site(first.node).scope.file.linted:
             continue
         reported.update(nodes)
-        loop = next((one.loop for one in step.waits if one.loop is not None), None)
-        if loop is not None:
-            when = f" in each pass of a loop ({project.told(project.place(loop))})"
+        if first.loop is not None:
+            when = f" in each pass of a loop ({project.told(project.place(first.loop))})"
         else:
             when = f" {len(step.waits)} times" if len(step.waits) > 1 else ""
         yield Finding(
@@ -94,15 +93,16 @@ def sync_every_step(project: Project) -> Iterator[Finding]:
             f"every training step waits{when} for the device to have done all that is queued, to read a number; "
             "the next kernels are queued after that",
             "keep it as a tensor (`detach()`), and read it every n-th step or after the loop",
-            tuple(_related(project, step, [*nodes][1:])),
+            tuple(_related(project, step, first)),
             subject=(step,),
         )
 
 
-def _related(project: Project, step: Step, others: list[ast.AST]) -> Iterator[Related]:
+def _related(project: Project, step: Step, first: Wait) -> Iterator[Related]:
+    others = dict.fromkeys(one.node for one in step.waits if one.node is not first.node)
     yield from (Related(project.place(one), "and here") for one in others)
     beside = dict.fromkeys(node for one in step.waits for node in one.instead)
     yield from (Related(project.place(one), "or here, where this is called instead") for one in beside)
-    if project.site(step.waits[0].node).scope.function is not step.function:
+    if project.site(first.node).scope.function is not step.function:
         what = "function" if isinstance(step.node, FunctionDefinition) else "loop"
         yield Related(project.place(step.node), f"in each step of this {what}")

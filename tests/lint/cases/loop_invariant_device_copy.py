@@ -124,7 +124,7 @@ def depends_on_the_batch(model, dataset):
         index = torch.arange(count).unsqueeze(0).cuda()
         places = torch.arange(count).float().cuda()  # expect
         first = torch.tensor([count], device=device)
-        model(images, real, sizes, index, first, places)
+        model(images, real, sizes, index, first, places).backward()
 
 
 def depends_on_the_step(model, dataset, schedule):
