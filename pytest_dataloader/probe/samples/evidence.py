@@ -117,7 +117,7 @@ class Resume:
     """How each stop went on, and the cost of snapshots where it was asked for or ``--dataloader-bench`` gives time.
 
     ``follows_random_state``: the order is another one with other random states, and samples are counted; ``orders`` is
-    what gives it.
+    what gives it. ``reloaded``: stops whose state was loaded with ``reloading_workers`` workers.
     """
 
     stops: tuple[Resumption, ...]
@@ -129,3 +129,5 @@ class Resume:
     seconds: float
     follows_random_state: bool = False
     orders: str = ""
+    reloading_workers: int = 0
+    reloaded: tuple[Resumption, ...] = ()
