@@ -94,7 +94,8 @@ class Shards:
     ranks do read, and ``unsimulated`` why no others were looked at. ``replaces``: an epoch of one rank alone holds
     samples several times, as sampling with replacement does, and what ranks have in common may come by chance.
 
-    ``same_seeds_needed``: the shares are right only where all ranks have the same random state.
+    ``same_seeds_needed``: the shares are right only where all ranks have the same random state; ``own_states``: what
+    they are otherwise.
     """
 
     worlds: tuple[World, ...]
@@ -104,6 +105,7 @@ class Shards:
     shuffles: bool
     takes_epochs: bool
     same_seeds_needed: bool = False
+    own_states: World | None = None
     workers: int = 0
     partly: tuple[str, ...] = ()
     seconds: float = 0.0
