@@ -96,7 +96,7 @@ def run(arguments: list[str], folder: Path, checkout: Path) -> str:
     )  # fmt: skip
     try:
         printed, errors = process.communicate(timeout=LONGEST_SECONDS)
-        told = printed.strip() or errors
+        told = printed.strip() or errors.strip().partition("\n")[0]
     except subprocess.TimeoutExpired:
         told = f"did not end in {LONGEST_SECONDS:.0f} s"
     finally:
