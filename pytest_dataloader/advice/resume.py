@@ -61,7 +61,7 @@ def reloaded(evidence: Resume) -> str:
     worst = max(wrong, key=lambda stop: stop.twice + stop.never)
     with_workers = f"{counted(evidence.reloading_workers, 'worker')} instead of {evidence.workers:,}"
     if worst.outcome == "raises":
-        return f"a state is taken only with as many workers as saved it: {with_workers} raise {worst.detail}"
+        return f"the state is refused with {with_workers}: {worst.detail}"
     return f"resumed {worst.place} with {with_workers}: {_told(worst)}"
 
 

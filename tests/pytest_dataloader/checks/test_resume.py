@@ -54,7 +54,7 @@ def reloaded(*stops: Resumption) -> Resume:
 LOST = Resumption("after batch 6", "twice", twice=4, never=5)
 LOST_WITH_3 = "resumed after batch 6 with 3 workers instead of 2: 4 samples of the epoch come twice and 5 never"
 REFUSED = Resumption("after batch 1", "raises", detail="AssertionError")
-REFUSED_WITH_3 = "a state is taken only with as many workers as saved it: 3 workers instead of 2 raise AssertionError"
+REFUSED_WITH_3 = "the state is refused with 3 workers instead of 2: AssertionError"
 RELOADED_EXACTLY = reloaded(Resumption("after batch 1", "exact"))
 WITH_3: dict[str, float] = {"resume_workers": 3}
 
