@@ -910,7 +910,7 @@ def test_what_a_sampler_holds_is_measured_and_ordinary_sizes_pass(
     assert seen.sampler.sampler == name
     assert all("in time" in part for part in seen.partly)  # on a busy machine it takes longer to draw a million
     assert seen.sampler.bytes_per_sample == pytest.approx(bytes_per_sample, abs=6)
-    assert (seen.kind, memory.judge(seen).outcome) == ("clean", "passed")
+    assert (seen.kind, memory.judge(seen).outcome) == ("clean", "passed"), memory.judge(seen).reason
     # The same at a size that stands for a large one.
     monkeypatch.setattr(sampler_memory, "LARGE_SAMPLER", LARGE_SAMPLER // 20)
     outcome = "failed" if bytes_per_sample > 16 else "passed"
@@ -1021,9 +1021,10 @@ def test_without_workers_nothing_fails_and_the_price_is_told(by_default: str, mo
 )
 def test_without_pagemap_the_totals_still_name_the_attribute(build: Callable[[], DataLoader[Any]]) -> None:
     seen = measured(build(), sources=Sources(pages=None))
-    assert (seen.kind, seen.source) == ("copy_on_access", "smaps_rollup")
-    assert seen.attribute.endswith("rows")
-    assert "pagemap is withheld" in memory.judge(seen).reason
+    reason = memory.judge(seen).reason
+    assert (seen.kind, seen.source) == ("copy_on_access", "smaps_rollup"), (reason, seen.attributes)
+    assert seen.attribute.endswith("rows"), (reason, seen.attributes)
+    assert "pagemap is withheld" in reason
 
 
 def test_without_any_source_nothing_is_claimed_but_leaks_are_still_seen() -> None:
