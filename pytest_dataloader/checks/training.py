@@ -41,9 +41,11 @@ def judge(
     if max_worker_growth is not None and evidence.growth_bytes_per_worker > max_worker_growth:
         grown = size(evidence.growth_bytes_per_worker)
         missed.append(f"a worker grew by {grown} (limit {size(max_worker_growth)})")
+        advice = (sentences.GROWS, *advice)
     if max_fd_use is not None and evidence.fd_use > max_fd_use:
         opened = f"{evidence.descriptors:,} of {evidence.descriptor_limit:,} descriptors open"
         missed.append(f"{opened} (limit {percent(max_fd_use)})")
+        advice = (sentences.OPENS, *advice)
     told = sentences.describe_training(evidence)
     if waits_too_long and len(missed) == 1 and evidence.quietness.disturbances:
         return Verdict("inconclusive", f"{missed[0]}; {evidence.quietness.sentence}; {told}", advice)

@@ -137,6 +137,8 @@ torch.distributed.destroy_process_group()
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tmp_path.joinpath("train.py").write_text(TRAIN)
     tmp_path.joinpath("breaking.py").write_text(BREAKING)
+    tmp_path.joinpath("proj").mkdir()
+    tmp_path.joinpath("proj", "train.py").write_text(TRAIN)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)
     return tmp_path
@@ -151,8 +153,8 @@ def loaders_in(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_a_script_runs_as_without_and_its_loaders_are_reported(folder: Path, preloaded: Server) -> None:
-    alone = preloaded.run("train.py", "--epochs", "2")
-    done = ours(preloaded, "--json=seen.json", "--checks=training,fds,order,shards", "train.py", "--epochs", "2")
+    alone = preloaded.run("train.py", "--epochs", "5")
+    done = ours(preloaded, "--json=seen.json", "--checks=training,fds,order,shards", "train.py", "--epochs", "5")
     assert (done.returncode, done.stdout) == (0, alone.stdout), done.stderr
     assert "train.py ended with status 0 after " in done.stderr
     assert "; 2 loaders were iterated" in done.stderr
@@ -162,15 +164,13 @@ def test_a_script_runs_as_without_and_its_loaders_are_reported(folder: Path, pre
     assert (train[0], validation[0]) == (f"train (train.py:{made})", f"validation (train.py:{made + 1})")
     assert list(train[1]) == ["training", "fds", "order", "shards"]
     seen = train[1]["training"]["evidence"]
-    assert (seen["epochs"], seen["batches"], seen["samples"], seen["workers"]) == (2, 40, 320, 2)
+    assert (seen["epochs"], seen["batches"], seen["samples"], seen["workers"]) == (5, 100, 800, 2)
     made_at = next(number for number, line in enumerate(lines, 1) if "return DataLoader" in line)
     assert (seen["made_at"], train[1]["fds"]["verdict"]) == (f"train.py:{made_at}", "passed")
 
 
 def test_a_module_runs_as_python_runs_it(folder: Path, preloaded: Server) -> None:
-    (folder / "proj").mkdir()
     (folder / "proj" / "__init__.py").touch()
-    (folder / "proj" / "train.py").write_text(TRAIN)
     alone = preloaded.run("-m", "proj.train", "--workers", "0")
     done = ours(preloaded, "--checks", "training", "-m", "proj.train", "--workers", "0")
     assert (done.returncode, done.stdout) == (0, alone.stdout), done.stderr
@@ -262,6 +262,10 @@ def test_a_missed_limit_is_status_1(folder: Path, preloaded: Server) -> None:
         ([], "expected SCRIPT or -m MODULE"),
         (["--checks", "training"], "expected SCRIPT or -m MODULE"),
         (["trian.py"], "there is no file trian.py; did you mean train.py?"),
+        (["python", "train.py"], "there is no file python; did you mean train.py?"),
+        (["train"], "there is no file train; did you mean"),
+        (["proj.train"], "there is no file proj.train; did you mean -m proj.train?"),
+        (["-mno_such_module"], "there is no module 'no_such_module'"),
         (["-m", "no_such_module"], "there is no module 'no_such_module'"),
         (["-m", "no.such"], "there is no module 'no.such'"),
         (["--checks", "trainnig", "train.py"], "there is no check 'trainnig'; did you mean training?"),
