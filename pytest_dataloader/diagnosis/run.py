@@ -111,6 +111,7 @@ class TrainingRun:
         """By the id of each loader in use, those that were checked while the script ran."""
         self._line = _WatchLine()
         self._pid, self._began = os.getpid(), time.monotonic()
+        self._checking_seconds = 0.0
         self._stream = _stderr()
         self._stopping = False
 
@@ -185,8 +186,12 @@ class TrainingRun:
             return
         line = progress.StandaloneLine(sys.stderr)
         todo = [self._to_check(each) for each in found]
-        wrong = examine_forked(todo, self._plan, progress=line.show, done=self._records.append)
-        line.clear()
+        began = time.monotonic()
+        try:
+            wrong = examine_forked(todo, self._plan, progress=line.show, done=self._records.append)
+        finally:
+            self._checking_seconds += time.monotonic() - began
+            line.clear()
         if wrong:
             output.say(f"pytest-dataloader run: {wrong}", self._stream)
 
@@ -217,7 +222,7 @@ class TrainingRun:
         if self._place is not None and self._place.rank and not alone:
             return output.status_of(report, strict=self._given.strict)
         rank = f"rank {self._place.rank} of {self._place.world_size}: " if self._place is not None else ""
-        took = figure(time.monotonic() - self._began)
+        took = figure(time.monotonic() - self._began - self._checking_seconds)
         count = len(self._discovery.loaders)
         told = (
             f"{counted(count, 'loader')} {'was' if count == 1 else 'were'} iterated"
@@ -227,6 +232,8 @@ class TrainingRun:
         told = (self._discovery.unsupported and f"unsupported torch: {self._discovery.unsupported}") or told
         if alone and self._plan.checks and count:
             told += f"; {'its' if count == 1 else 'their'} checks were left out"
+        elif self._checking_seconds:
+            told += f"; checks took {figure(self._checking_seconds)} s"
         output.say(f"\npytest-dataloader run: {rank}{self._program.name} {ending} after {took} s; {told}", self._stream)
         shown = output.show_report(report, self._given, self._stream)
         made = [each.made_at[0] for each in self._discovery.loaders if each.made_at]
