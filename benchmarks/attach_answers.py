@@ -46,7 +46,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "well": (WELL,),
 }
 """By the kind of training, how each line begins that says what the figures mean."""
-_FILE_BYTES, _READ_BYTES = 1 << 28, 1 << 22
+_FILE_BYTES, _READ_BYTES = 1 << 27, 1 << 22
 _COMPUTES = "import time; end = time.perf_counter() + 0.03\nwhile time.perf_counter() < end: pass"
 
 

@@ -30,7 +30,7 @@ from pytest_dataloader.diagnosis.runner import Subject
 from pytest_dataloader.diagnosis.script import Program, split_command
 from pytest_dataloader.distributed.job import place_in
 from pytest_dataloader.errors import BadLimit, BadTarget
-from pytest_dataloader.probe.host import interruption
+from pytest_dataloader.probe.host import interruption, process_tree
 from pytest_dataloader.probe.timing.training_step import step_at
 from pytest_dataloader.probe.training.discovery import Discovery
 from pytest_dataloader.probe.training.meter import Totals
@@ -110,6 +110,7 @@ class TrainingRun:
         self._checked: set[int] = set()
         """By the id of each loader in use, those that were checked while the script ran."""
         self._line = _WatchLine()
+        self._processes = process_tree.ProcessRegistry()
         self._pid, self._began = os.getpid(), time.monotonic()
         self._checking_seconds = 0.0
         self._stream = _stderr()
@@ -122,7 +123,8 @@ class TrainingRun:
         error: BaseException | None = None
         status = output.EXIT_PASSED
         try:
-            self._program.execute()
+            with process_tree.keep_process_registry() as self._processes:
+                self._program.execute()
         except BadTarget:
             raise
         except _Stopped:
@@ -229,6 +231,9 @@ class TrainingRun:
             if count
             else "no DataLoader was iterated"
         )
+        workers = {pid for each in self._discovery.loaders for pid in each.meter.worker_pids}
+        if others := len(self._processes.pids - workers):
+            told += f"; {counted(others, 'process')} that it started: not looked into"
         told = (self._discovery.unsupported and f"unsupported torch: {self._discovery.unsupported}") or told
         if alone and self._plan.checks and count:
             told += f"; {'its' if count == 1 else 'their'} checks were left out"

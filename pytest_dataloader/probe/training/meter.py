@@ -85,6 +85,8 @@ class Meter:
         """The batches under way, while the iterator is there."""
         self._owed: dict[int, int] = {}
         """Those that were, by their workers, once it is gone."""
+        self.worker_pids: set[int] = set()
+        """All workers so far."""
         self._started: list[int] = []
         """The workers of the latest epoch, also once they are gone."""
         self._steps: deque[int] = deque(maxlen=_REMEMBERED)
@@ -108,6 +110,7 @@ class Meter:
         self.began = self.last - took_ns
         self.thread = threading.get_ident()
         self._started = self.pids
+        self.worker_pids.update(self._started)
         current = iterator()
         if current is not None:
             self._open, self._owed = torch_private.open_tasks(current), {}

@@ -317,6 +317,23 @@ def test_a_line_is_told_every_few_seconds(monkeypatch: pytest.MonkeyPatch, capsy
     assert " descriptors  " in second
 
 
+def test_what_iterates_in_other_processes_is_not_passed_over_in_silence(folder: Path, preloaded: Server) -> None:
+    (folder / "parent.py").write_text(
+        "import multiprocessing\n"
+        "from torch.utils.data import DataLoader\n"
+        "loader = DataLoader(list(range(8)), num_workers=1)\n"
+        "def train():\n"
+        "    list(loader)\n"
+        "child = multiprocessing.get_context('fork').Process(target=train)\n"
+        "child.start()\n"
+        "child.join()\n"
+        "list(loader)\n"
+    )
+    done = ours(preloaded, "--checks=training", "parent.py")
+    assert done.returncode == 0, done.stderr
+    assert "; 1 loader was iterated; 1 process that it started: not looked into" in done.stderr
+
+
 @pytest.mark.slow
 def test_the_ranks_of_a_job_are_compared(folder: Path, preloaded: Server) -> None:
     (folder / "job.py").write_text(DISTRIBUTED)
