@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import copy
 import io
 import os
 import signal
@@ -232,7 +233,8 @@ class TrainingRun:
             else "no DataLoader was iterated"
         )
         workers = {pid for each in self._discovery.loaders for pid in each.meter.worker_pids}
-        if others := len(self._processes.pids - workers):
+        others = len(self._processes.pids - workers)
+        if others and not alone:  # where it broke, some are workers of an epoch that did not begin
             told += f"; {counted(others, 'process')} that it started: not looked into"
         told = (self._discovery.unsupported and f"unsupported torch: {self._discovery.unsupported}") or told
         if alone and self._plan.checks and count:
@@ -240,13 +242,23 @@ class TrainingRun:
         elif self._checking_seconds:
             told += f"; checks took {figure(self._checking_seconds)} s"
         output.say(f"\npytest-dataloader run: {rank}{self._program.name} {ending} after {took} s; {told}", self._stream)
-        shown = output.show_report(report, self._given, self._stream)
+        shown = output.show_report(report, self._files(alone), self._stream)
         made = [each.made_at[0] for each in self._discovery.loaders if each.made_at]
         place = (
             github.location_of(Path(made[0].file), made[0].line, os.environ) if made else github.AnnotationLocation()
         )
         output.tell_github(report, self._given, place, self._stream)
         return shown or output.status_of(report, strict=self._given.strict)
+
+    def _files(self, alone: bool) -> argparse.Namespace:
+        """What was given, with files of its own for a rank that ends alone: the first writes those that were named."""
+        if self._place is None or not self._place.rank or not alone:
+            return self._given
+        given = copy.copy(self._given)
+        for name in ("json", "html", "markdown"):
+            if (path := getattr(given, name)) is not None:
+                setattr(given, name, path.with_stem(f"{path.stem}.rank{self._place.rank}"))
+        return given
 
     def _complete(self) -> list[Record]:
         """The records, by loader, with what was seen in the training up to now where no check has told of it."""

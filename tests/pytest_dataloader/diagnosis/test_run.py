@@ -350,6 +350,28 @@ def test_the_ranks_of_a_job_are_compared(folder: Path, preloaded: Server) -> Non
 
 
 @pytest.mark.slow
+def test_a_rank_that_breaks_has_a_report_of_its_own(folder: Path, preloaded: Server) -> None:
+    (folder / "job.py").write_text(
+        "import os, torch.distributed\n"
+        "from torch.utils.data import DataLoader\n"
+        "torch.distributed.init_process_group('gloo')\n"
+        "class Rows(list):\n"
+        "    def __getitem__(self, index):\n"
+        "        if index == 9 and os.environ['RANK'] == '1':\n"
+        "            raise ValueError('torn')\n"
+        "        return index\n"
+        "for batch in DataLoader(Rows(range(16)), batch_size=2, num_workers=1):\n"
+        "    torch.distributed.all_reduce(batch)\n"
+    )
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+    done = preloaded.run(*launcher, "-m", "pytest_dataloader", "run", "--json=seen.json", "job.py", timeout=240)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "rank 1 of 2: job.py raised ValueError" in done.stderr
+    ((_, seen),) = loaders_in(folder / "seen.rank1.json").items()
+    assert seen["training"]["reason"].startswith("ValueError: torn; before, 4 batches")
+
+
+@pytest.mark.slow
 def test_check_compares_the_ranks_of_a_job_and_leaves_out_nothing_that_they_call_for(
     folder: Path, preloaded: Server
 ) -> None:
