@@ -59,6 +59,14 @@ class Totals:
             waiting_seconds=(self.waited_ns - before.waited_ns) / 1e9,
         )
 
+    def waits_since(self, before: Totals) -> dict[str, float]:
+        """Seconds waited on top of earlier totals: for the first batches of epochs, for batches that were ready, and
+        for those that were still being made.
+        """
+        startup, received = self.startup_ns - before.startup_ns, self.received_ns - before.received_ns
+        others = self.waited_ns - before.waited_ns - startup - received
+        return {"startup": startup / 1e9, "receive": received / 1e9, "fetch": others / 1e9}
+
 
 class Meter:
     """Counts the iterations of a loader; of all that are made at one place, where they follow each other.

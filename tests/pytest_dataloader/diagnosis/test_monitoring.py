@@ -109,6 +109,9 @@ def test_scalars_are_of_the_time_since_the_last_call() -> None:
         "data/descriptors",
     }
     assert all(0 <= each["data/input_wait"] <= 1 for each in seen)
+    parts = ("data/startup_wait", "data/receive_wait", "data/fetch_wait")
+    assert all(sum(each[part] for part in parts) == pytest.approx(each["data/input_wait"]) for each in seen)
+    assert (seen[0]["data/startup_wait"] > 0.1, seen[1]["data/startup_wait"]) == (True, 0)
     assert seen[1]["data/input_wait"] < seen[0]["data/input_wait"]  # the first had the start of the worker in it
     assert watched.scalars() == {}, "nothing came since"
 
