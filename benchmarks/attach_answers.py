@@ -3,7 +3,8 @@
     python benchmarks/attach_answers.py [--runs 10] [--seconds 6] [--only disk lock] [--markdown attach.md]
 
 Hypothesis: no answer is wrong. A training is another process, with two workers and a step of 2 or 200 ms, and is looked
-at as a user does, by the command. An answer is right where what it concludes is what is listed here, and nothing more.
+at as a user does, by the command. An answer is right where what it concludes is what is listed here, and nothing more;
+where others take the CPUs meanwhile, by the kernel's scheduler, workers that compute are expected to wait for one.
 Reads of ``disk`` go past the cache of the system (O_DIRECT), those of ``network`` to a server of TCP that waits.
 """
 
@@ -46,6 +47,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "well": (WELL,),
 }
 """By the kind of training, how each line begins that says what the figures mean."""
+STARVED = 0.25
 _FILE_BYTES, _READ_BYTES = 1 << 27, 1 << 22
 _COMPUTES = "import time; end = time.perf_counter() + 0.03\nwhile time.perf_counter() < end: pass"
 
@@ -131,8 +133,10 @@ def train(kind: str, file: str, begun: Path) -> None:
         time.sleep(0.2 if ANSWERS[kind][0] == WELL else 0.002)
 
 
-def look(kind: str, seconds: float, folder: Path) -> list[str]:
-    """What the command says of a training of this kind, its conclusions alone."""
+def look(kind: str, seconds: float, folder: Path) -> tuple[list[str], float]:
+    """What the command says of a training of this kind, its conclusions alone; and how much of the time its workers
+    were kept from a CPU by others meanwhile.
+    """
     begun = folder / "begun"
     begun.unlink(missing_ok=True)
     command = [sys.executable, __file__, "--train", kind, str(folder)]
@@ -142,7 +146,10 @@ def look(kind: str, seconds: float, folder: Path) -> list[str]:
             time.sleep(0.05)
         time.sleep(1.0)
         command = [sys.executable, "-m", "pytest_dataloader", "attach", str(training.pid), "--seconds", f"{seconds:g}"]
+        workers = [info.pid for info in process_tree.descendants(training.pid) if info.is_worker]
+        before, began = delays(workers), time.monotonic()
         done = subprocess.run(command, capture_output=True, text=True, check=False)
+        delayed = (delays(workers) - before) / 1e9 / max(1, len(workers)) / (time.monotonic() - began)
     finally:
         below = process_tree.descendant_pids(training.pid)
         for pid in (training.pid, *below):
@@ -151,11 +158,19 @@ def look(kind: str, seconds: float, folder: Path) -> list[str]:
         process_tree.wait_for_end(below, 10)
     lines = done.stdout.splitlines()
     start = next((at for at, line in enumerate(lines) if line.startswith("  shared memory")), len(lines))
-    return [line.strip() for line in lines[start + 1 :]] or [done.stderr.strip()]
+    return [line.strip() for line in lines[start + 1 :]] or [done.stderr.strip()], delayed
 
 
-def is_right(kind: str, told: list[str]) -> bool:
+def delays(pids: list[int]) -> int:
+    """Nanoseconds that threads of processes were ready to run and did not, by the kernel's scheduler."""
+    files = (path for pid in pids for path in Path(f"/proc/{pid}/task").glob("*/schedstat"))
+    return sum(int(path.read_text().split()[1]) for path in files)
+
+
+def is_right(kind: str, told: list[str], delayed: float) -> bool:
     expected = ANSWERS[kind]
+    if kind.startswith("cpu") and delayed >= STARVED:  # then it is too few CPUs as well
+        expected = ANSWERS["too few CPUs"]
     return len(told) == len(expected) and all(
         text.startswith(start) for text, start in zip(told, expected, strict=True)
     )
@@ -182,8 +197,8 @@ def main() -> None:
             os.fsync(file.fileno())
         for kind in given.only:
             told = [look(kind, given.seconds, folder) for _ in range(given.runs)]
-            right = sum(is_right(kind, each) for each in told)
-            said = Counter("; ".join(each) for each in told).most_common(None if right < given.runs else 1)
+            right = sum(is_right(kind, *each) for each in told)
+            said = Counter("; ".join(each) for each, _ in told).most_common(None if right < given.runs else 1)
             rows.append(f"| {kind} | {right} of {given.runs} | {' / '.join(text for text, _ in said)} |")
             print(rows[-1], flush=True)
     if given.markdown:

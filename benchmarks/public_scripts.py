@@ -154,7 +154,7 @@ SCRIPTS = {
         "--after-steps 100 --stop",
     ),
     "minGPT adder": PublicScript(
-        "karpathy/minGPT", ".", "projects/adder/adder.py", "--trainer.max_iters=60 --trainer.num_workers=2"
+        "karpathy/minGPT", ".", "projects/adder/adder.py", "--trainer.max_iters=20 --trainer.num_workers=2"
     ),
     "GAN": PublicScript(GANS, "implementations/gan", "gan.py", "--n_epochs 2", GAN_DATA),
     "WGAN-GP": PublicScript(GANS, "implementations/wgan_gp", "wgan_gp.py", "--n_epochs 2", GAN_DATA),
@@ -277,11 +277,11 @@ def main() -> None:
     for name in given.only:
         rows.append(compare(name, SCRIPTS[name], given.checkouts.resolve()))
         print("; ".join(f"{key}: {value}" for key, value in rows[-1].items()), flush=True)
-    if given.csv:
-        with given.csv.open("w", newline="") as file:
-            writer = csv.DictWriter(file, rows[0])
-            writer.writeheader()
-            writer.writerows(rows)
+        if given.csv:
+            with given.csv.open("w", newline="") as file:
+                writer = csv.DictWriter(file, rows[0])
+                writer.writeheader()
+                writer.writerows(rows)
 
 
 if __name__ == "__main__":

@@ -69,10 +69,12 @@ class _Seen:
     began: float
     memory: Reading | None
     cpu_ns: int
-    delay_ns: int
+    delays_ns: dict[int, int]
+    """By thread."""
     last: Reading | None = None
     last_cpu_ns: int = 0
-    last_delay_ns: int = 0
+    delay_ns: int = 0
+    """Of the thread that waited longest for a CPU."""
     looks: Counter[str] = field(default_factory=Counter)
 
 
@@ -194,7 +196,7 @@ def _memory(pid: int) -> Reading | None:
 
 def _first(info: process_tree.ProcessInfo) -> _Seen:
     return _Seen(
-        info, time.monotonic(), _memory(info.pid), clocks.cpu_of_ns(info.pid) or 0, clocks.delay_of_ns(info.pid) or 0
+        info, time.monotonic(), _memory(info.pid), clocks.cpu_of_ns(info.pid) or 0, clocks.delays_of_ns(info.pid)
     )
 
 
@@ -202,7 +204,8 @@ def _last(seen: _Seen) -> None:
     pid = seen.info.pid
     seen.last = _memory(pid)
     seen.last_cpu_ns = clocks.cpu_of_ns(pid) or seen.cpu_ns
-    seen.last_delay_ns = clocks.delay_of_ns(pid) or seen.delay_ns
+    delays = clocks.delays_of_ns(pid)
+    seen.delay_ns = max((delay - seen.delays_ns.get(thread, 0) for thread, delay in delays.items()), default=0)
 
 
 def _use(seen: _Seen, line_of: Callable[[int], str]) -> ProcessUse:
@@ -214,7 +217,7 @@ def _use(seen: _Seen, line_of: Callable[[int], str]) -> ProcessUse:
         pid=seen.info.pid,
         name=seen.info.name,
         cpu_share=(seen.last_cpu_ns - seen.cpu_ns) / elapsed,
-        delay_share=(seen.last_delay_ns - seen.delay_ns) / elapsed,
+        delay_share=seen.delay_ns / elapsed,
         waits={kind: number / looks for kind, number in seen.looks.most_common()},
         private_bytes=last.private_bytes if last is not None else 0,
         shared_bytes=last.shared_bytes if last is not None else 0,

@@ -47,6 +47,20 @@ ROWS = {
         ("",),
         {"max_input_wait": 0.05},
     ),
+    "workers wait for storage on a busy machine": Judgement(
+        replace(WAITS, quietness=BUSY, stage="read", busy_share=0.1),
+        "failed",
+        "waited for data 20.0 % of the training's 20 s (limit 5 %); 200",
+        ("",),
+        {"max_input_wait": 0.05},
+    ),
+    "no workers, on a busy machine": Judgement(
+        replace(ALONE, quietness=BUSY, stage="read", busy_share=0.1),
+        "inconclusive",
+        "waited for data 20.0 % of the training's 20 s (limit 5 %); the machine was busy",
+        ("DL207",),
+        {"max_input_wait": 0.05},
+    ),
     "waits and grows on a busy machine": Judgement(
         replace(WAITS, quietness=BUSY),
         "failed",
