@@ -70,6 +70,16 @@ def advice(seen: Training) -> tuple[Advice, ...]:
     return tuple(_advice(seen)) if seen.input_wait >= INPUT_BOUND else ()
 
 
+GROWS = Advice(
+    "",
+    "a worker copies what it reads of Python objects that the main process made (DL301: arrays are shared), or keeps "
+    "what it makes (DL302): the check memory names the attribute",
+)
+OPENS = Advice(
+    "", "close what is opened for each sample, and hand over fewer tensors a batch: the check fds names them"
+)
+
+
 def _advice(seen: Training) -> Iterator[Advice]:
     match seen.stage:
         case "startup" if seen.epochs > 1 and not seen.persistent_workers:
