@@ -54,7 +54,7 @@ class Finding:
     ``subject`` is what the conditions of the rule's ``Quiet`` list look at, until they have; ``advice`` says that one
     of them holds, and is set by those who apply them: this finding is shown only where advice is asked for. With
     ``repeats``, one on the next line that rests on the same places is the same fault, and told as a place of the first.
-    ``cost`` is what each worker pays in bytes, where that is known.
+    ``cost`` is the bytes that a sample takes in each worker, where that is known.
     """
 
     place: Place

@@ -14,7 +14,7 @@ from dl_lint.flow.interpreter.mutations import GROWING
 from dl_lint.flow.reaching import visible_at_end
 from dl_lint.flow.values import Collection, Derived, Function, Instance, Made, Table, Value, alternatives, union
 from dl_lint.pipeline import containers, datasets, workers
-from dl_lint.pipeline.costs import counts, sizes
+from dl_lint.pipeline.costs import sizes
 from dl_lint.pipeline.training import words
 from dl_lint.source.positions import span
 from dl_lint.source.syntax import Assignment, called, children, dotted
@@ -42,8 +42,6 @@ class Container:
     reads: list[Indexed]
     samples: list[Value]
     size: sizes.Size
-    count: int | None
-    """Of the samples that it holds, where the project says so."""
 
 
 def owners(program: Program) -> list[Class]:
@@ -79,10 +77,8 @@ def of_python_objects(program: Program, cls: Class, reads: dict[str, list[Indexe
             depth = min(one.depth for one in indexed)
             samples = [one.value for one in sizes.filling(program, cls, attribute, filled)]
             each = list(sizes.filling(program, cls, attribute, filled, depth))
-            direct = any(one.direct for one in indexed)
-            count = counts.counted(program, cls, attribute, filled, each=direct)
             size = sizes.size_each(program, each, _fields(program, indexed))
-            found.append(Container(attribute, _made_here(program, filled), indexed, samples, size, count))
+            found.append(Container(attribute, _made_here(program, filled), indexed, samples, size))
     return _originals(found)
 
 

@@ -5,7 +5,7 @@
 Finds lists, dicts and sets on a map-style dataset that are filled from the data (a directory listing, the lines of a
 file, JSON, an append loop or a comprehension over such) and indexed by the sample that is fetched; also numpy arrays of
 objects and the text columns of pandas tables. The message says what is known of the cost: the bytes of a sample by what
-the code puts into it, the number of samples where the project holds it, and the workers.
+the code puts into it, and the workers.
 
 ## Why is this bad?
 
@@ -135,37 +135,22 @@ def _finding(
     return Finding(
         project.place(filled[0]),
         f"`self.{one.attribute}` {holds}: every worker comes to own a copy of all of them, as each read writes to a "
-        f"reference count{_cost(one, range_, 'samples' if direct else 'objects')}",
+        f"reference count{_cost(one, range_)}",
         _flat_form(one),
         (Related(at, "read here for each sample"), *others, *heads),
         subject=(head,),
-        cost=one.size.bytes * one.count if one.size.bytes and one.count else None,
+        cost=one.size.bytes or None,
     )
 
 
-def _cost(one: Container, range_: tuple[int, int] | None, of: str) -> str:
-    """What is known of it: bytes for each, how many there are, and in how many workers."""
-    size, count = one.size, one.count
+def _cost(one: Container, range_: tuple[int, int] | None) -> str:
+    """What is known of it: bytes for each, and in how many workers."""
+    size = one.size
     fewest, most = range_ or (0, 0)
     numbers = f"{most}" if fewest == most else f"{fewest} to {most}"
     each = f"{'at least' if size.least else 'about'} {size.bytes:,} bytes for {size.of}"
-    if size.bytes and count:
-        total = size.bytes * count
-        sums = shown(most * total) if fewest == most else f"{shown(fewest * total)} to {shown(most * total)}"
-        in_all = f", {sums} in {numbers}" if most > 1 else ""
-        return f"; at {each}, its {count:,} {of} cost {shown(total)} a worker{in_all}"
     where = f" in each of {numbers} workers" if most > 1 else " in each worker"
-    if size.bytes:
-        return f"; {each}{where}"
-    return f"; {count:,} {of}{where}" if count else ""
-
-
-def shown(size: int) -> str:
-    """Bytes in the unit that leaves one to three digits before the point."""
-    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if size >= unit:
-            return f"{size / unit:.{1 if size < 10 * unit else 0}f} {name}"
-    return f"{size} bytes"
+    return f"; {each}{where}" if size.bytes else ""
 
 
 def _flat_form(one: Container) -> str:
