@@ -20,6 +20,7 @@ from dl_lint import fixes, texts
 from dl_lint.edits import spelled_out
 from dl_lint.engine import catalogue
 from dl_lint.project import Project
+from dl_lint.rules import EVERYWHERE
 from dl_lint.source.file import Source
 from dl_lint.source.parser import parse
 
@@ -75,7 +76,7 @@ def load(files: Mapping[str, str], root: Path) -> Project:
 
 
 def check(rule: Rule, files: Mapping[str, str], root: Path) -> list[Finding]:
-    weighed = rule.weighed(load(files, root))
+    weighed = rule.weighed(load(files, root), EVERYWHERE)
     said = (finding for finding, quiet in weighed if quiet is None or quiet.weight == "advice")
     return sorted(said, key=lambda finding: finding.place)
 

@@ -71,7 +71,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.values import Const
 from dl_lint.pipeline import caches, datasets, workers
-from dl_lint.rule import Finding, Related, rule
+from dl_lint.rule import Finding, Needs, Related, rule
 
 if TYPE_CHECKING:
     import ast
@@ -99,7 +99,7 @@ def growing_cache_in_dataset(project: Project) -> Iterator[Finding]:
         stay = _stay(project, dataset.cls)
         of_each: dict[tuple[str, bool, bool], list[Growth]] = {}
         for growth in caches.growing(project, dataset.cls):
-            if growth.node not in seen:
+            if growth.node not in seen and workers.coming_to(project, dataset.cls, growth.node) != "main":
                 seen.add(growth.node)
                 of_each.setdefault((growth.what, growth.memo, growth.unread), []).append(growth)
         for several in of_each.values():
@@ -134,4 +134,4 @@ def _finding(project: Project, dataset: DatasetClass, several: list[Growth], sta
     if growth.origin is not None:
         related.append(Related(project.place(growth.origin), "made here, copied into each worker"))
     remedy = REMEDY["memo" if growth.memo else "record" if growth.unread else "store"]
-    return Finding(place, message, remedy, tuple(related))
+    return Finding(place, message, remedy, tuple(related), needs=Needs((), dataset.cls, growth.node))

@@ -68,7 +68,7 @@ from typing import TYPE_CHECKING
 from dl_lint.flow.outcomes import truth_of
 from dl_lint.flow.values import Absent
 from dl_lint.pipeline import datasets, handles, pickling, workers
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Needs, Quiet, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,6 +116,8 @@ def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
                 project.hints.spawns and pickling.what_does_not_pickle(project, shared.made.name)
             ):
                 continue  # of plain files, DL306 says that they cannot be pickled
+            if workers.coming_to(project, dataset.cls, shared.read.node) == "main":
+                continue
             seen.add(shared.made.call)
             holding = datasets.holding(project, shared.made.call, dataset)
             message = (
@@ -128,7 +130,10 @@ def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
             loader = workers.fetching_for(project, dataset.cls)
             if loader is not None:
                 related.append(Related(project.place(loader[0].call), f"the loader, with {loader[1]}"))
-            yield Finding(project.place(shared.made.call), message, REMEDY, tuple(related), subject=(project, shared))
+            needs = Needs((), dataset.cls, shared.read.node)
+            yield Finding(
+                project.place(shared.made.call), message, REMEDY, tuple(related), subject=(project, shared), needs=needs
+            )
 
 
 def _harm(project: Project, shared: Shared) -> str:

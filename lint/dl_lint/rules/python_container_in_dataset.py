@@ -69,7 +69,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.pipeline import records, workers
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Needs, Quiet, Related, rule
 
 if TYPE_CHECKING:
     import ast
@@ -105,7 +105,7 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
             continue
         reads: dict[str, list[Indexed]] = {}
         for read in records.indexed(project, project.fetching(cls)):
-            if read.direct or not records.is_short(read):
+            if workers.coming_to(project, cls, read.node) == "workers" and (read.direct or not records.is_short(read)):
                 reads.setdefault(read.attribute, []).append(read)
         for one in records.of_python_objects(project, cls, reads):
             new = [node for node in one.filled if node not in told and project.site(node).scope.file.linted]
@@ -114,13 +114,18 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
             head = records.of_base(project, cls, at, heads)
             if new:
                 new.sort(key=project.place)
-                found = _finding(project, one, new, head, workers.numbers(project, cls))
+                found = _finding(project, one, new, head, workers.numbers(project, cls), Needs((), cls))
                 heads.setdefault((cls, at), found.place)
                 yield found
 
 
 def _finding(
-    project: Project, one: Container, filled: list[ast.AST], head: Place | None, range_: tuple[int, int] | None
+    project: Project,
+    one: Container,
+    filled: list[ast.AST],
+    head: Place | None,
+    range_: tuple[int, int] | None,
+    needs: Needs,
 ) -> Finding:
     """At the first place that fills an attribute, whichever branches fill it elsewhere."""
     at = project.place(records.telling(project, one.reads).node)
@@ -140,6 +145,7 @@ def _finding(
         (Related(at, "read here for each sample"), *others, *heads),
         subject=(head,),
         cost=one.size.bytes or None,
+        needs=needs,
     )
 
 

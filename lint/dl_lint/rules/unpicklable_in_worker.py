@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.values import NONE, Absent, alternatives
 from dl_lint.pipeline import loaders, pickling, workers
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Needs, Related, rule
 
 if TYPE_CHECKING:
     import ast
@@ -63,16 +63,7 @@ REMEDY = (
 )
 
 
-QUIET = (
-    Quiet(
-        "advice",
-        "the loader has no workers unless somebody asks for some",
-        loaders.are_left_to_users,
-    ),
-)
-
-
-@rule("DL306", severity="bug", quiet=QUIET)
+@rule("DL306", severity="bug")
 def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
     seen: set[ast.AST] = set()
     variants = (one for loader in project.loaders() for one in workers.variants(project, loader))
@@ -87,7 +78,7 @@ def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
                     "(macOS, Windows, Linux from Python 3.14) pickle it for them, which fails"
                 )
                 related = (Related(project.place(loader.call), "this loader"),)
-                yield Finding(project.place(obstacle.node), message, REMEDY, related, subject=(project, loader))
+                yield Finding(project.place(obstacle.node), message, REMEDY, related, needs=Needs((loader,)))
 
 
 def _obstacles(project: Project, loader: Loader, part: str) -> Iterator[Obstacle]:

@@ -632,7 +632,7 @@ class OnRequest(Dataset):
 
     def __getitem__(self, index):
         if index not in self.cache:
-            self.cache[index] = np.load(self.paths[index])  # expect
+            self.cache[index] = np.load(self.paths[index])  # expect advice
         return self.cache[index]
 
 
