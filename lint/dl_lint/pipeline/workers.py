@@ -142,14 +142,10 @@ def _find_built(program: Program, cls: Class) -> Iterator[tuple[Instance, bool]]
                 given_[one] = given_.get(one, False) or loaders.workers(program, loader) != "none"
     yield from given_.items()
     calls = {one.call for one in given_}
-    for kind in (cls, *classes.subclasses(program, cls)):
-        init = classes.of_class(program, kind, "__init__")
-        for frame in call_graph.callers(program, init.scope) if isinstance(init, Function) else ():
-            made = [one for one in alternatives(program.value(frame.call)) if isinstance(one, Instance)]
-            for one in made:
-                if one.call is frame.call and one.call not in calls and not is_test(program, program.path(one.call)):
-                    calls.add(one.call)
-                    yield one, True
+    for call in _constructions(program, cls):
+        if call not in calls:
+            calls.add(call)
+            yield from ((one, True) for one in alternatives(program.value(call)) if isinstance(one, Instance))
 
 
 def _all_given(program: Program) -> Mapping[Value, Mapping[Loader, None]]:
@@ -205,6 +201,17 @@ def idle(program: Program, cls: Class) -> bool:
         return True
     using = of_product(program, cls) or _unasked(program, cls)
     return bool(using) and all(loaders.workers(program, loader) == "none" for loader in using)
+
+
+def _constructions(program: Program, cls: Class) -> Iterator[ast.Call]:
+    """The calls outside of tests that make an object of ``cls`` or of a class that derives from it."""
+    for kind in (cls, *classes.subclasses(program, cls)):
+        init = classes.of_class(program, kind, "__init__")
+        for frame in call_graph.callers(program, init.scope) if isinstance(init, Function) else ():
+            is_one = any(isinstance(one, Instance) and one.call is frame.call for one in
+                         alternatives(program.value(frame.call)))  # fmt: skip
+            if is_one and not is_test(program, program.path(frame.call)):
+                yield frame.call
 
 
 def fetching_for(program: Program, cls: Class) -> tuple[Loader, str] | None:
