@@ -203,6 +203,12 @@ def idle(program: Program, cls: Class) -> bool:
     return bool(using) and all(loaders.workers(program, loader) == "none" for loader in using)
 
 
+def are_all_given(program: Program, cls: Class) -> bool:
+    """Whether each object of ``cls`` that is known to be made is known to be given to a loader."""
+    given_ = {one.call for loader in of_product(program, cls) for one in given(program, loader)}
+    return all(one in given_ for one in _constructions(program, cls))
+
+
 def _constructions(program: Program, cls: Class) -> Iterator[ast.Call]:
     """The calls outside of tests that make an object of ``cls`` or of a class that derives from it."""
     for kind in (cls, *classes.subclasses(program, cls)):

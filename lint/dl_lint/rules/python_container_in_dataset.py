@@ -110,7 +110,11 @@ def _of_base(_project: Project, _cls: Class, several: list[Filled]) -> bool:
 
 def _only_evaluated(project: Project, cls: Class, _several: list[Filled]) -> bool:
     using = workers.of_product(project, cls)
-    return bool(using) and all(training.is_only_evaluated(project, one) for one in using)
+    return (
+        bool(using)
+        and workers.are_all_given(project, cls)
+        and all(training.is_only_evaluated(project, one) for one in using)
+    )
 
 
 QUIET = (
