@@ -204,7 +204,16 @@ def idle(program: Program, cls: Class) -> bool:
 
 
 def are_all_given(program: Program, cls: Class) -> bool:
-    """Whether each object of ``cls`` that is known to be made is known to be given to a loader."""
+    """Whether each object of ``cls`` that is known to be made is given to a loader, and no loader around is given what
+    is not known."""
+    node = cls.scope.node
+    if node is None or unclaimed(program, cls):
+        return False
+    near = (one for one in loaders.all_loaders(program) if program.are_near(node, one.call))
+    for loader in (variant for one in near for variant in variants(program, one)):
+        found = alternatives(loaders.argument(program, loader, "dataset").value)
+        if not all(isinstance(one, Instance | Made) for one in found):
+            return False
     given_ = {one.call for loader in of_product(program, cls) for one in given(program, loader)}
     return all(one in given_ for one in _constructions(program, cls))
 
