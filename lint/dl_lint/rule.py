@@ -53,7 +53,7 @@ class Related:
 @dataclass(frozen=True, slots=True)
 class Needs:
     """What a fault takes: that one of ``loaders`` has workers, and that an object of ``cls`` is fetched from by way of
-    ``node``."""
+    ``node``. Wrong data, of which nobody hears, are a fault for whoever asks for workers: no loader is named."""
 
     loaders: tuple[Loader, ...] = ()
     cls: Class | None = None

@@ -119,10 +119,9 @@ def coming_to(program: Program, cls: Class, node: ast.AST) -> Coming:
 
 
 def are_left_to_callers(program: Program, needed: tuple[Loader, ...], cls: Class | None, node: ast.AST | None) -> bool:
-    """Whether a fault takes what nobody in the project asks for: workers of the loaders ``needed``, or of those that
-    are given an object of ``cls``; or that one of its objects comes to ``node``."""
-    using = needed or (of_product(program, cls) if cls is not None else ())
-    if using and all(loaders.are_left_to_users(program, one) for one in using):
+    """Whether a fault takes what nobody in the project asks for: workers of the loaders ``needed``, or that an object
+    of ``cls`` comes to ``node``."""
+    if needed and all(loaders.are_left_to_users(program, one) for one in needed):
         return True
     return cls is not None and node is not None and coming_to(program, cls, node) == "nobody"
 

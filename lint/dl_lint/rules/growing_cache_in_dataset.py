@@ -140,4 +140,10 @@ def _finding(project: Project, dataset: DatasetClass, several: list[Growth], sta
     if growth.origin is not None:
         related.append(Related(project.place(growth.origin), "made here, copied into each worker"))
     remedy = REMEDY["memo" if growth.memo else "record" if growth.unread else "store"]
-    return Finding(place, message, remedy, tuple(related), needs=Needs((), dataset.cls, growth.node))
+    return Finding(
+        place,
+        message,
+        remedy,
+        tuple(related),
+        needs=Needs(workers.of_product(project, dataset.cls), dataset.cls, growth.node),
+    )

@@ -93,7 +93,7 @@ def opencv_threads_in_worker(project: Project) -> Iterator[Finding]:
                     "worker: they take the CPUs from one another",
                     "call `cv2.setNumThreads(0)` at the top of the dataset's module, or in `worker_init_fn`",
                     tuple(related),
-                    needs=Needs((), dataset.cls, call),
+                    needs=Needs(workers.of_product(project, dataset.cls), dataset.cls, call),
                 )
 
 

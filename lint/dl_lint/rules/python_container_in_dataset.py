@@ -150,7 +150,7 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
 
 
 def _finding(project: Project, cls: Class, remedy: str, several: list[Filled]) -> Finding:
-    """One for the attributes of a dataset that the same mends, at the first place that fills one of them."""
+    """One for the attributes of a dataset that one change fixes, at the first place that fills one of them."""
     first = several[0]
     at = project.place(records.telling(project, first.container.reads).node)
     related = [Related(at, "read here for each sample")]
@@ -176,7 +176,7 @@ def _finding(project: Project, cls: Class, remedy: str, several: list[Filled]) -
         tuple(related),
         subject=(project, cls, several),
         cost=size.bytes or None,
-        needs=Needs((), cls),
+        needs=Needs(workers.of_product(project, cls)),
     )
 
 

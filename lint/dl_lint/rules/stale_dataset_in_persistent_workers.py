@@ -81,7 +81,7 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import guards
 from dl_lint.flow.values import Const, Option, alternatives
 from dl_lint.pipeline import retention, workers
-from dl_lint.rule import Finding, Needs, Related, rule
+from dl_lint.rule import Finding, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +116,7 @@ def stale_dataset_in_persistent_workers(project: Project) -> Iterator[Finding]:
                         Related(project.place(loader.call), "persistent_workers"),
                         Related(project.place(mutation.read), "read here, in the workers"),
                     )
-                    yield Finding(project.place(mutation.node), message, REMEDY, related, needs=Needs((loader,)))
+                    yield Finding(project.place(mutation.node), message, REMEDY, related)
 
 
 def _persists(project: Project, loader: Loader) -> bool:

@@ -536,7 +536,7 @@ class ReadFromAnEnvironment(Dataset):
 
 class ByRequest(Dataset):
     def __init__(self, path):
-        self.file = h5py.File(path, "r")  # expect advice
+        self.file = h5py.File(path, "r")  # expect
 
     def __getitem__(self, index):
         return self.file["images"][index]
