@@ -340,7 +340,20 @@ def with_a_loss_on_the_host(model, optimizer, dataset, total=0.0):
         loss = on_the_host_loss(model(images), wanted)
         loss.backward()
         optimizer.step()
-        total += loss.detach()
+        total += loss.cpu().detach()
+
+
+TENSOR = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor
+
+
+def with_old_types(generator, critic, optimizer, dataset):
+    for images in DataLoader(dataset):
+        images = images.type(TENSOR)
+        noise = TENSOR(64, 100)
+        loss = critic(images).mean() - critic(generator(noise)).mean()
+        loss.backward()
+        optimizer.step()
+        print("loss", loss.item())  # expect advice
 
 
 # --- shown as a text, logged -----------------------------------------------------------------
