@@ -17,6 +17,9 @@ EQUALISE = Advice("", "pad or cut the shares to one length, as DistributedSample
 COVER = Advice("", "tell the sampler the number of ranks that there are")
 COVER_ALL = Advice("DL406", "hand out the rest too: samples[rank::world_size] leaves none out")
 TELL_EPOCH = Advice("DL401", "derive the order from the epoch that set_epoch is told")
+SAME_ORDER = Advice(
+    "", "draw the order from a generator that is seeded alike on every rank: by a constant and the epoch"
+)
 DO_NOT_PAD = Advice(
     "DL409", "padding counts some samples twice in a metric: give evaluation its own sampler, without padding"
 )
@@ -44,6 +47,17 @@ def uncovered(seen: World, size: int) -> str:
         return f"{seen.lost:,} of {size:,} samples come on no rank"
     told = f"{seen.repeated:,} of {size:,} samples come on several ranks"
     return f"{told}, {seen.lost:,} on none" if seen.lost else told
+
+
+def otherwise(seen: World, size: int) -> str:
+    """What the shares are where each rank has a random state of its own."""
+    parts = [uncovered(seen, size)] if seen.repeated or seen.lost else []
+    parts += [f"{_batches(seen)} batches a rank"] if seen.unequal else []
+    return f"; otherwise {', and '.join(parts)}" if parts else ""
+
+
+def _batches(seen: World) -> str:
+    return f"{min(seen.batches):,} to {max(seen.batches):,}"
 
 
 def incomparable(seen: World, size: int) -> str:
@@ -107,6 +121,6 @@ def healthy_worlds(evidence: Shards, seen: Sequence[World]) -> str:
     told += f"; padding repeats {', '.join(padded)}" if padded else ""
     if cut := [f"{each.dropped} at {each.world_size}" for each in seen if each.dropped]:
         told += f"; the rest that does not go round is left out, {', '.join(cut)}"
-    if uneven := [str(each.world_size) for each in seen if each.unequal]:
-        told += f"; shares of different lengths with {', '.join(uneven)}"
+    if uneven := [f"{_batches(each)} at {each.world_size}" for each in seen if each.unequal]:
+        told += f"; different numbers of batches, {', '.join(uneven)}"
     return told

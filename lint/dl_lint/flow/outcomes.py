@@ -19,6 +19,7 @@ from dl_lint.flow.values import (
     Module,
     Number,
     OneOf,
+    Option,
     Table,
     Value,
 )
@@ -57,17 +58,52 @@ def truth_of(value: Value) -> bool | None:
             return None
 
 
+def by_default(program: Program, test: ast.expr) -> bool | None:
+    """How a test of options comes out unless a user asks for something else; None where it is of other things too."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            found = by_default(program, inner)
+            return None if found is None else not found
+        case ast.BoolOp(op=op, values=parts):
+            decisive = isinstance(op, ast.Or)
+            outcomes = [by_default(program, one) for one in parts]
+            return decisive if decisive in outcomes else None if None in outcomes else not decisive
+        case ast.Compare(left=left, ops=[op], comparators=[other]):
+            one, against = _default(program.value(left)), program.value(other)
+            if one is None:
+                return None
+            if isinstance(op, ast.In | ast.NotIn):
+                items = against.items if isinstance(against, Collection) and not against.grown else None
+                known = items is not None and all(isinstance(item, Const) for item in items)
+                return (one in (items or ())) is isinstance(op, ast.In) if known else None
+            return decide(op, one, against) if isinstance(against, Const) else None
+        case ast.Name() | ast.Attribute():
+            default = _default(program.value(test))
+            return None if default is None else truth_of(default)
+        case _:
+            return None
+
+
+def _default(value: Value) -> Const | None:
+    """What an option is unless a user asks for something else; None for anything else."""
+    return value.default if isinstance(value, Option) and isinstance(value.default, Const) else None
+
+
 def compare(program: Program, expr: ast.Compare) -> bool | Literal["accelerated"] | None:
     """The outcome of a comparison; ``accelerated`` for a test of the device's type."""
     if len(expr.ops) != 1:
         return None
     left, right, op = program.symbolic(expr.left), program.symbolic(expr.comparators[0]), expr.ops[0]
+    found = compared(op, left, right)
+    return "accelerated" if found is None and _tests_device(op, left, right) else found
+
+
+def compared(op: ast.cmpop, left: Value, right: Value) -> bool | None:
+    """The outcome of a comparison of two values, None where that is not known."""
     if isinstance(op, ast.Is | ast.IsNot):
         same = _same(left, right)
         return None if same is None else same is isinstance(op, ast.Is)
-    if isinstance(left, Const) and isinstance(right, Const):
-        return decide(op, left, right)
-    return "accelerated" if _tests_device(op, left, right) else None
+    return decide(op, left, right) if isinstance(left, Const) and isinstance(right, Const) else None
 
 
 def _same(left: Value, right: Value) -> bool | None:

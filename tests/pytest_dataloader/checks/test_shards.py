@@ -20,6 +20,7 @@ from pytest_dataloader.probe.samples.partition import View, partition
 from tests.judgement import Judgement
 from tests.variants import first_of_each, named
 from tests.zoo import evidence
+from tests.zoo.order import Rows
 from tests.zoo.shards import (
     CLEAN,
     FAULTS,
@@ -115,7 +116,7 @@ OF_WORLDS = {
     ),
     "unequal shares of a stream": Judgement(
         simulated(UNEQUAL, replace(FOUR, batches=(3, 3, 3, 2)), iterable=True), "passed",
-        "2, 4 ranks: disjoint and complete; shares of different lengths with 2, 4", in_full=True,
+        "2, 4 ranks: disjoint and complete; different numbers of batches, 5 to 7 at 2, 2 to 3 at 4", in_full=True,
     ),
     "unequal shares of a stream, of an asked size": Judgement(
         simulated(UNEQUAL, iterable=True), "failed", "2 ranks have 5 to 7 batches", ("",), WORLD_SIZE
@@ -165,7 +166,17 @@ OF_WORLDS = {
         simulated(replace(WORLD, padding=1), shuffles=False, same_seeds_needed=True, partly=("in part",)),
         "inconclusive",
         "2 ranks: disjoint and complete; padding repeats 1 at 2, only where all ranks have the same random state; in "
-        "part", ("DL409",), in_full=True,
+        "part", ("", "DL409"), in_full=True,
+    ),
+    "right with the same random state, and else not": Judgement(
+        simulated(WORLD, same_seeds_needed=True, own_states=replace(UNEQUAL, repeated=5, lost=4)), "inconclusive",
+        "2 ranks: disjoint and complete, only where all ranks have the same random state; otherwise 5 of 96 samples "
+        "come on several ranks, 4 on none, and 5 to 7 batches a rank", ("",), in_full=True,
+    ),
+    "right with the same random state, and else unequal": Judgement(
+        simulated(WORLD, same_seeds_needed=True, own_states=UNEQUAL), "inconclusive",
+        "2 ranks: disjoint and complete, only where all ranks have the same random state; otherwise 5 to 7 batches a "
+        "rank", ("",), in_full=True,
     ),
 }  # fmt: skip
 OF_JOBS = {
@@ -317,6 +328,17 @@ def test_a_loader_that_nothing_shards_is_not_accused(name: str) -> None:
 
 def test_the_environment_tells_the_rank() -> None:
     seen, verdict = examine(Case(lambda: by_environment))
+    assert (seen.how, verdict.outcome) == ("environment", "passed")
+
+
+def by_local_rank() -> DataLoader[Any]:
+    """By the names that torchrun has for the ranks of one machine."""
+    rank, world = int(os.environ.get("LOCAL_RANK", 0)), int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    return DataLoader(Rows(SIZE), 8, sampler=range(rank, SIZE, world))
+
+
+def test_the_environment_tells_the_rank_on_its_machine() -> None:
+    seen, verdict = examine(Case(lambda: by_local_rank))
     assert (seen.how, verdict.outcome) == ("environment", "passed")
 
 
