@@ -11,6 +11,7 @@ Reads of ``disk`` go past the cache of the system (O_DIRECT), those of ``network
 from __future__ import annotations
 
 import argparse
+import contextlib
 import mmap
 import multiprocessing
 import os
@@ -153,7 +154,8 @@ def look(kind: str, seconds: float, folder: Path) -> tuple[list[str], float]:
     finally:
         below = process_tree.descendant_pids(training.pid)
         for pid in (training.pid, *below):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # of a worker's processes, some end just then
+                os.kill(pid, signal.SIGKILL)
         training.wait()
         process_tree.wait_for_end(below, 10)
     lines = done.stdout.splitlines()
