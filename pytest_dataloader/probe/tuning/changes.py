@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.timing.evidence import Stages
 
 FASTER = 1.1
-"""Times as many samples, in each round, from which a change is worth advising: of 40 loaders 22 were given advice, on
-two CPUs beside a load of 15 to 20, and 21 of them were faster with it (benchmarks/advice_gain.py)."""
+"""Times as many samples, in each round, from which a change is worth advising: of 25 advised to 40 loaders, on
+two CPUs beside a load of 9 to 14, 24 were faster when they were measured again (benchmarks/advice_gain.py)."""
 COMBINED = "one tensor for each dtype"
 _ROUNDS = 2
 _WORTH_A_TRIAL_MS = 1.0
