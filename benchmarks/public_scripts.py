@@ -123,7 +123,8 @@ SCRIPTS = {
     "mnist_rnn": PublicScript(EXAMPLES, "mnist_rnn", "main.py", "--epochs 1 --save-model", DATA),
     "mnist_hogwild": PublicScript(EXAMPLES, "mnist_hogwild", "main.py", "--epochs 1 --num-processes 1", DATA),
     "mnist_forward_forward": PublicScript(
-        EXAMPLES, "mnist_forward_forward", "main.py", "--epochs 20 --train_size 1000 --test_size 200", DATA
+        EXAMPLES, "mnist_forward_forward", "main.py", "--epochs 20 --train_size 500 --test_size 100",
+        in_folder(mnist, "data"),
     ),
     "vae": PublicScript(EXAMPLES, "vae", "main.py", "--epochs 2", results),
     "siamese_network": PublicScript(
