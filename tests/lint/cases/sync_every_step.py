@@ -825,3 +825,10 @@ def by_epochs(model, optimizer, dataset, images, seen):
         seen.append(draws_at_times(model, optimizer, batches, images))
         if epoch % 10 == 0:
             draws_one_at_first(model, optimizer, batches)
+
+
+def normals(model, points, found):
+    for part in points.split(1000):
+        part = part.to("cuda")
+        model(part).sum().backward()
+        found.append(part.grad.cpu())
