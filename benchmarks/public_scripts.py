@@ -5,8 +5,8 @@
 CHECKOUTS holds a clone of each repository of the list below, in OWNER/NAME; nothing of theirs is kept here. Each script
 gets a copy of its folder, with data in the format that it expects, made here (idx files, a folder of pictures, lines of
 text), and is run twice: alone, and under ``run``. Hypothesis: its status, its output, and every file that it writes are
-the same to the last bit, but for times; a loader that is healthy fails no check. It needs a torchvision that is built
-for the torch that is installed, and tensorboard for makemore.
+the same to the last bit, but for times and pids; a loader that is healthy fails no check. It needs a torchvision that
+is built for the torch that is installed, and tensorboard for makemore.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def names(path: Path) -> None:
 
 def corpus(folder: Path) -> None:
     """Text in three parts, as word_language_model reads them."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     rng = random.Random(0)
     for part, lines in (("train", 400), ("valid", 60), ("test", 60)):
         text = (" ".join(f"w{rng.randint(0, 300)}" for _ in range(12)) for _ in range(lines))
@@ -123,7 +123,8 @@ SCRIPTS = {
     "mnist_rnn": PublicScript(EXAMPLES, "mnist_rnn", "main.py", "--epochs 1 --save-model", DATA),
     "mnist_hogwild": PublicScript(EXAMPLES, "mnist_hogwild", "main.py", "--epochs 1 --num-processes 1", DATA),
     "mnist_forward_forward": PublicScript(
-        EXAMPLES, "mnist_forward_forward", "main.py", "--epochs 20 --train_size 1000 --test_size 200", DATA
+        EXAMPLES, "mnist_forward_forward", "main.py", "--epochs 20 --train_size 500 --test_size 100",
+        in_folder(mnist, "data"),
     ),
     "vae": PublicScript(EXAMPLES, "vae", "main.py", "--epochs 2", results),
     "siamese_network": PublicScript(
@@ -167,9 +168,10 @@ SCRIPTS = {
     ),
 }  # fmt: skip
 _VARIES = re.compile(
-    r"(\d+(\.\d+)?\s*(ms|s)\b)|((Time|Data|ms/batch|time)\s+[\d.]+(\s*\(\s*[\d.]+\))?)|(\biter_dt [\d.]+)"
+    r"\d+(\.\d+)?\s*(ms|s)\b|(Time|Data|ms/batch|time)\s+[\d.]+(\s*\(\s*[\d.]+\))?|\biter_dt [\d.]+|^\d+(?=\tTrain)",
+    re.MULTILINE,
 )
-"""Times in a script's output."""
+"""Times and pids in a script's output."""
 
 
 @dataclass(frozen=True)

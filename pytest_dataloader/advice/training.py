@@ -50,7 +50,7 @@ def watch_line(seen: Training, rates: Rates) -> str:
         f"{figure(rates.batches_per_second)} batches/s",
         f"{figure(rates.samples_per_second)} samples/s",
         f"waited {100 * rates.input_wait:.1f} %",
-        f"{seen.workers} workers of up to {size(seen.worker_private_bytes)}" if seen.worker_uses else "",
+        f"{seen.workers} workers of up to {size(seen.worker_private_bytes)}" if seen.worker_private_bytes else "",
         f"{seen.descriptors:,} of {seen.descriptor_limit:,} descriptors" if seen.descriptors else "",
         f"{size(seen.segment_bytes)} shared memory",
     ]
@@ -58,7 +58,7 @@ def watch_line(seen: Training, rates: Rates) -> str:
 
 
 def _memory(seen: Training) -> str:
-    if not seen.worker_uses:
+    if not seen.worker_private_bytes:
         return ""
     grown = seen.growth_bytes_per_worker
     since = f", {size(grown)} more than at first" if grown > 0 else ""

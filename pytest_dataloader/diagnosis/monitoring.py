@@ -109,8 +109,9 @@ class Monitor:
         if seen.ready_share is not None:
             found["ready_share"] = seen.ready_share
         for use in seen.worker_uses:
-            found[f"worker_{use.worker}/private_mb"] = use.private_bytes / 1e6
-            found[f"worker_{use.worker}/growth_mb"] = use.growth_bytes / 1e6
+            if use.private_bytes:  # it was read
+                found[f"worker_{use.worker}/private_mb"] = use.private_bytes / 1e6
+                found[f"worker_{use.worker}/growth_mb"] = use.growth_bytes / 1e6
             found[f"worker_{use.worker}/busy_share"] = use.busy_share
         return {f"{prefix}{name}": value for name, value in found.items()}
 

@@ -22,7 +22,10 @@ for most of it."""
 
 @dataclass(frozen=True, slots=True)
 class WorkerUse:
-    """A worker process as last read; ``growth_bytes`` since it was first read, ``busy_share`` of the time since."""
+    """A worker process as last read; ``growth_bytes`` since it was first read, ``busy_share`` of the time since.
+
+    ``private_bytes`` is 0 until its memory is read.
+    """
 
     worker: int
     pid: int
@@ -92,6 +95,9 @@ class Training(Rates):
     """Of the loops of all loaders of the training, this one's included."""
     quietness: Quietness
     worker_uses: tuple[WorkerUse, ...]
+    """Of the workers of the last epoch; those of earlier ones, too, have to do with the peaks."""
+    peak_private_bytes: int
+    peak_growth_bytes: int
     descriptors: int
     """Of this process and its workers, the most of any, at the peak; 0 where they cannot be counted."""
     descriptor_limit: int
@@ -108,12 +114,12 @@ class Training(Rates):
     @property
     def worker_private_bytes(self) -> int:
         """Memory that a worker has to itself: the most of any."""
-        return max((each.private_bytes for each in self.worker_uses), default=0)
+        return self.peak_private_bytes
 
     @property
     def growth_bytes_per_worker(self) -> int:
         """What a worker has gained since it was first read: the most of any."""
-        return max((each.growth_bytes for each in self.worker_uses), default=0)
+        return self.peak_growth_bytes
 
     @property
     def fd_use(self) -> float:

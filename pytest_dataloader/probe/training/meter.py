@@ -215,6 +215,8 @@ class Meter:
             training_seconds=sum(loops.values()) / 1e9,
             quietness=self.readings.quietness,
             worker_uses=self.readings.uses,
+            peak_private_bytes=self.readings.peak_private_bytes,
+            peak_growth_bytes=self.readings.peak_growth_bytes,
             descriptors=self.readings.peak_descriptors,
             descriptor_limit=descriptor_limit(),
             segment_bytes=self.readings.peak_segment_bytes,

@@ -75,6 +75,9 @@ class ProcessReadings:
     _period_seconds: float = _FIRST_SECONDS
     peak_descriptors: int = 0
     peak_segment_bytes: int = 0
+    peak_private_bytes: int = 0
+    """Of any worker, also of those that have ended."""
+    peak_growth_bytes: int = 0
     _known: dict[int, _Known] = field(default_factory=dict)
     _first: _Moment | None = None
     _last: _Moment | None = None
@@ -116,6 +119,8 @@ class ProcessReadings:
                 continue
             known.private_bytes = private
             known.first_bytes = private if known.first_bytes is None else known.first_bytes
+            self.peak_private_bytes = max(self.peak_private_bytes, private)
+            self.peak_growth_bytes = max(self.peak_growth_bytes, private - known.first_bytes)
         spent = clocks.thread_cpu_ns() - began
         self._memory_due_ns = self.wall() + int(spent / _SHARE)
 

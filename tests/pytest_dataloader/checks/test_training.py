@@ -16,12 +16,13 @@ SEEN = Training(
     made_at="train.py:3", iterated_at="train.py:9", loaders=1, epochs=2, batches=200, samples=1600, seconds=10.0,
     waiting_seconds=0.2, startup_seconds=0.1, step_ms=49.0, wait_ms=0.5, longest_wait_ms=9.0, longest_wait_batch=7,
     workers=2, persistent_workers=False, stage="consumer", busy_share=0.3,
-    ready_share=0.9, training_seconds=20.0, quietness=QUIET, worker_uses=(USE,), descriptors=100,
+    ready_share=0.9, training_seconds=20.0, quietness=QUIET, worker_uses=(USE,), peak_private_bytes=40_000_000,
+    peak_growth_bytes=5_000_000, descriptors=100,
     descriptor_limit=1000, segment_bytes=1_000_000,
 )  # fmt: skip
 WAITS = replace(SEEN, waiting_seconds=4.0, wait_ms=20.0, stage="fetch", busy_share=0.9)
 BUSY = replace(QUIET, others_share=0.6, own_share=0.3)
-ALONE = replace(WAITS, workers=0, worker_uses=())
+ALONE = replace(WAITS, workers=0, worker_uses=(), peak_private_bytes=0, peak_growth_bytes=0)
 
 ROWS = {
     "keeps up": Judgement(

@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+from pytest_dataloader.probe.memory.smaps import Reading
 from pytest_dataloader.probe.training import processes
 from pytest_dataloader.probe.training.discovery import Discovery
 from pytest_dataloader.probe.training.meter import Meter
@@ -235,3 +236,17 @@ def test_memory_that_a_worker_gains_is_read(discovery: Discovery, monkeypatch: p
     seen = meter_of(discovery).evidence()
     assert seen.growth_bytes_per_worker > 4_000_000
     assert seen.descriptors > 3
+
+
+def test_what_a_worker_gained_is_not_forgotten_in_the_next_epoch() -> None:
+    use = {7: Reading(10, 0, 0, 0), 8: Reading(4, 0, 0, 0)}
+    readings = processes.ProcessReadings(
+        wall=iter(range(0, 10**13, 10**10)).__next__, memory=lambda pid: use[pid], cpu_of=lambda _pid: 1,
+        descriptors_of=lambda _pid: 3, delay_of=lambda _pid: 0, segments_of=lambda _pid: set(), own_cpu=lambda: 1,
+    )  # fmt: skip
+    readings.read([7])
+    use[7] = Reading(90, 0, 0, 0)
+    readings.read([7])
+    readings.read([8])
+    assert [(each.pid, each.growth_bytes) for each in readings.uses] == [(8, 0)]
+    assert (readings.peak_private_bytes, readings.peak_growth_bytes) == (90, 80)
