@@ -77,3 +77,34 @@ def test_a_notebook_without_a_loader_has_no_workers(project: Project, cell: str,
     ]
     project.write({"look.ipynb": json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})})
     assert [record["code"] for record in project.lint_json().records] == codes
+
+
+KEPT = """\
+import h5py
+from torch.utils.data import DataLoader, Dataset
+
+
+class Captions(Dataset):
+    def __init__(self, path):
+        self.h = h5py.File(path)
+        self.images = self.h["images"]
+
+    def __len__(self):
+        return 100
+
+    def __getitem__(self, index):
+        return self.images[index]
+
+
+def make(path):
+    return DataLoader(Captions(path), num_workers=4)
+"""
+
+
+def test_what_keeps_the_handle_is_named_beside_what_reads_it(project: Project) -> None:
+    project.write({"data.py": KEPT})
+    (finding,) = project.lint_json("--select", "DL303").records
+    assert "kept as `self.h` and read as `self.images`" in finding["message"]
+    project.write({"data.py": KEPT.replace("self.images[index]", 'self.h["images"][index]')})
+    (finding,) = project.lint_json("--select", "DL303").records
+    assert "kept as" not in finding["message"]

@@ -134,7 +134,13 @@ def _finding(project: Project, dataset: DatasetClass, several: list[Shared]) -> 
     holding = datasets.holding(project, shared.made.call, dataset)
     names = list(dict.fromkeys(f"`self.{one.read.attribute}`" for one in (shared, *others)))
     read = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-    message = f"{_opened(project, holding, shared)} and read as {read} for each sample: "
+    keeping = {
+        f"`self.{kept.attribute}`"
+        for kept in project.kept(dataset.cls)
+        if kept.binding is not None and kept.binding.value is shared.made.call
+    }
+    kept_as = f" kept as {', '.join(sorted(keeping))}" if keeping.isdisjoint(names) and keeping else ""
+    message = f"{_opened(project, holding, shared)}{kept_as} and read as {read} for each sample: "
     message += "workers are spawned, and it cannot be pickled for them" if shared.pickled else _harm(project, shared)
     related = [Related(project.place(shared.read.node), "read here, in every worker")]
     related += (Related(project.place(one.made.call), "opened here as well") for one in others)
