@@ -25,7 +25,7 @@ _GROWS, _GROWS_AT_LEAST = 20_000_000, 10_000_000
 def attachment_lines(seen: Attachment) -> Iterator[str]:
     """A line for the training, one for each of its processes, then what that means."""
     yield f"process {seen.pid} ({seen.command[:80]}): {counted(len(seen.workers), 'worker')}, {figure(seen.seconds)} s"
-    waited = f"waited for the workers {percent(seen.input_wait)} of the time"
+    waited = f"data wait {percent(seen.input_wait)}"
     yield f"  main process     {waited}; {_use(seen.main, seen.seconds)}"
     for number, worker in enumerate(seen.workers):
         line = f"; at {worker.line}" if worker.line else ""
@@ -51,7 +51,7 @@ def conclusions(seen: Attachment) -> Iterator[str]:
         return
     locked = [str(worker.pid) for worker in alive if worker.waits.get("lock", 0.0) >= _HELD]
     if locked:
-        yield f"hangs in a lock: worker {', '.join(locked)}; a lock that was held at the fork is never released"
+        yield f"deadlock: worker {', '.join(locked)} waits for a lock that was locked at the fork"
     elif seen.input_wait >= INPUT_BOUND:
         yield f"input-bound: {_cause(alive)}"
     else:
@@ -59,7 +59,7 @@ def conclusions(seen: Attachment) -> Iterator[str]:
     grown = max(worker.growth_bytes for worker in alive)
     a_minute = grown * 60 / seen.seconds
     if a_minute >= _GROWS and grown >= _GROWS_AT_LEAST:
-        yield f"memory grows: {size(a_minute)} a worker and minute; pytest-dataloader run names the attribute"
+        yield f"memory grows: +{size(a_minute)} per worker per minute (pytest-dataloader run names the attribute)"
 
 
 def _cause(workers: list[ProcessUse]) -> str:
@@ -69,15 +69,15 @@ def _cause(workers: list[ProcessUse]) -> str:
     totals = {kind: sum(worker.waits.get(kind, 0.0) for worker in workers) / many for kind in _WORDS}
     kind = max(totals, key=lambda each: totals[each])
     if delay >= _STARVED:
-        return f"the workers wait for a CPU {percent(delay)} of the time: fewer processes, or more CPUs"
+        return f"CPU contention {percent(delay)} of the workers' time: use fewer processes, or more CPUs"
     match kind:
         case "cpu":
-            return f"the workers compute {percent(totals[kind])} of the time: more workers while there are free CPUs"
+            return f"workers {percent(totals[kind])} CPU: raise num_workers while there are free CPUs"
         case "disk" | "socket":
             storage = "disk" if kind == "disk" else "network"
-            return f"the workers wait for the {storage} {percent(totals[kind])} of the time: more workers, larger reads"
+            return f"workers {percent(totals[kind])} I/O wait ({storage}): raise num_workers, or read larger pieces"
         case "sleep":
-            return f"the workers sleep {percent(totals[kind])} of the time"
+            return f"workers sleep {percent(totals[kind])} of the time"
         case "lock":
-            return f"the workers wait for a lock {percent(totals[kind])} of the time"
-    return "the workers are idle: batches wait for the main process to receive them"
+            return f"workers wait for a lock {percent(totals[kind])} of the time"
+    return "workers are idle: batches wait for the main process to receive them"

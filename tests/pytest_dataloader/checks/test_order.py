@@ -68,84 +68,105 @@ MAY_BE_MEANT = {
 }  # fmt: skip
 VERDICTS = {
     "shuffled": Judgement(
-        SEEN, "passed", "96 samples, none missing, no duplicates; reshuffled; same content in a single process: 96",
+        SEEN, "passed",
+        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
+        "same content in a single process (96 compared)",
         in_full=True,
     ),
     "in turn": Judgement(
-        IN_TURN, "passed", "96 samples, none missing, no duplicates; same content in a single process: 96", in_full=True
+        IN_TURN, "passed",
+        "96 samples: no duplicates, none missing\nsame content in a single process (96 compared)", in_full=True
     ),
     "too few to be reshuffled": Judgement(
         replace(SEEN, reshuffled=False, compared=0), "passed",
-        "96 samples, none missing, no duplicates; too few to see them reshuffled", in_full=True,
+        "96 samples: no duplicates, none missing\ntoo few samples to see them reshuffled", in_full=True,
     ),
     "a part of an epoch": Judgement(
         replace(SEEN, compared=0, partly=("the first 96 samples were read", "more is to come")), "passed",
-        "96 samples, none missing, no duplicates; reshuffled; the first 96 samples were read; more is to come",
+        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
+        "the first 96 samples were read\nmore is to come",
         in_full=True,
     ),
     "an epoch that ends early": Judgement(
         replace(SEEN, samples=(24, 24), unseen_batches=9, compared=24), "passed",
-        "24 samples, none doubled by the loader; its epoch ends 9 batches before its len() says, which were not seen;",
+        "24 samples: no duplicates, reshuffled each epoch\n"
+        "the epoch ended 9 batches before its len(): these were not seen",
     ),
     "several passes": Judgement(
-        replace(SEEN, passes=3), "passed", "96 samples, none missing, no duplicates; an epoch is 3 passes; resh"
+        replace(SEEN, passes=3), "passed",
+        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
+        "an epoch is 3 passes over the data"
     ),
     "two passes": Judgement(
-        replace(SEEN, passes=2), "passed", "96 samples, none missing, no duplicates; an epoch is 2 passes; resh"
+        replace(SEEN, passes=2), "passed",
+        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
+        "an epoch is 2 passes over the data"
     ),
     "a sampler that repeats": Judgement(
         replace(SEEN, repeated=4), "passed",
-        "96 samples, none missing, no duplicates; RandomSampler repeats 4 and leaves out 0 of its own; resh",
+        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
+        "RandomSampler repeats 4 and leaves out 0 by itself",
     ),
     "a sampler that leaves out": Judgement(
         replace(SEEN, left_out=4), "passed",
-        "96 samples, none missing, no duplicates; RandomSampler repeats 0 and leaves out 4 of its own; resh",
+        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
+        "RandomSampler repeats 0 and leaves out 4 by itself",
     ),
     "drop_last": Judgement(
         replace(SEEN, size=101, dropped_last=5, left_out=5), "passed",
-        "96 samples, none missing, no duplicates; drop_last leaves out 5 of 101 in every epoch; reshuffled",
+        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
+        "drop_last drops 5 of 101 samples in every epoch",
     ),
     "drop_last of a stream": Judgement(
         replace(STREAM, dropped_last=5), "passed",
-        "96 samples, none missing, no duplicates; drop_last leaves out 5 of 96 in every epoch; same content",
+        "96 samples: no duplicates, none missing\ndrop_last drops 5 of 96 samples in every epoch\n"
+        "same content in a single process (96 compared)",
     ),
     "a stream": Judgement(
-        STREAM, "passed", "96 samples, none missing, no duplicates; same content in a single process: 96", in_full=True
+        STREAM, "passed",
+        "96 samples: no duplicates, none missing\nsame content in a single process (96 compared)", in_full=True
     ),
     "a stream of more batches than it says": Judgement(
         replace(STREAM, batches=8, batches_told=5), "passed",
-        "96 samples, none missing, no duplicates; same content in a single process: 96; len() of the loader says 5 "
-        "batches, and 8 come", in_full=True,
+        "96 samples: no duplicates, none missing\nsame content in a single process (96 compared)\n"
+        "len(loader) is 5, and an epoch has 8 batches", in_full=True,
     ),
     "a stream that loses samples with fewer workers": Judgement(
         replace(STREAM, fewer_workers=(WorkerCount(1, 96), WorkerCount(2, 96), WorkerCount(3, 95))), "passed",
-        "96 samples, none missing, no duplicates; same content in a single process: 96; with 3 workers 95 samples come",
+        "96 samples: no duplicates, none missing\nsame content in a single process (96 compared)\n"
+        "95 samples with 3 workers",
         in_full=True,
     ),
     "a part of a stream": Judgement(
         replace(STREAM, partly=("the first 96 samples of an epoch were read",)), "passed",
-        "96 samples of a stream: no two workers begin alike; the first 96 samples of an epoch were read", in_full=True,
+        "96 samples of a stream: no two workers start with the same samples\n"
+        "the first 96 samples of an epoch were read", in_full=True,
     ),
     "no sample": Judgement(
         replace(SEEN, samples=(0, 0)), "not_measured", "no sample came: the loader reads no dataset of its own",
         vacuous=True,
     ),
-    "no sample in the second epoch": Judgement(replace(SEEN, samples=(96, 0)), "passed", "96 samples, none missing"),
+    "no sample in the second epoch": Judgement(
+        replace(SEEN, samples=(96, 0)), "passed",
+        "96 samples: no duplicates, none missing, reshuffled each epoch",
+    ),
     "two faults": Judgement(
-        with_faults("lost", "stale"), "failed", "Rows: is lost; Rows: is stale", ("", "DL308"), in_full=True
+        with_faults("lost", "stale"), "failed", "Rows: is lost\nRows: is stale", ("", "DL308"), in_full=True
     ),
     "a sure fault behind what may be meant": Judgement(
-        with_faults("same_order", "duplicated"), "failed", "Rows: is same_order; Rows: is duplicated", ("", "")
+        with_faults("same_order", "duplicated"), "failed",
+        "Rows: is same_order\nRows: is duplicated", ("", "")
     ),
     "a sure fault before what may be meant": Judgement(
-        with_faults("unsharded", "left_out"), "failed", "Rows: is unsharded; Rows: is left_out", ("DL405", "")
+        with_faults("unsharded", "left_out"), "failed", "Rows: is unsharded\nRows: is left_out", ("DL405", "")
     ),
     "two that may be meant": Judgement(
-        with_faults("same_order", "unlike"), "inconclusive", "Rows: is same_order; Rows: is unlike", ("", "")
+        with_faults("same_order", "unlike"), "inconclusive",
+        "Rows: is same_order\nRows: is unlike", ("", "")
     ),
     "a fault in the part that was read": Judgement(
         replace(with_faults("lost"), partly=("the first 24 samples of an epoch were read",)), "failed",
-        "Rows: is lost; the first 24 samples of an epoch were read", ("",), in_full=True,
+        "Rows: is lost\nthe first 24 samples of an epoch were read", ("",), in_full=True,
     ),
     "a fault, and no sample": Judgement(
         replace(with_faults("truncated"), samples=(0, 0)), "failed", "Rows: is truncated", ("DL309",)

@@ -56,101 +56,143 @@ def growing(*steps: int, epochs: int = 4) -> Growth:
 
 
 VERDICTS = {
-    "the same samples": Judgement(CONTENTS, "passed", f"{TOLD}: {SAME}, in another order", in_full=True),
+    "the same samples": Judgement(
+        CONTENTS, "passed",
+        "640 samples: no duplicates, the same in the next epoch, in another order\n"
+        "samples were compared by content", in_full=True,
+    ),
     "the same samples in order": Judgement(
-        replace(CONTENTS, same_order=True), "passed", f"{TOLD}: {SAME}, in the same order", in_full=True
+        replace(CONTENTS, same_order=True), "passed",
+        "640 samples: no duplicates, the same in the next epoch, in the same order\n"
+        "samples were compared by content", in_full=True
     ),
     "the first epoch was read in part": Judgement(
         replace(CONTENTS, complete=(False, True), common=639), "passed",
-        f"{TOLD}: none twice, in another order; an epoch was read in part", in_full=True,
+        "640 samples: no duplicates, in another order\n"
+        "samples were compared by content\nan epoch was read in part", in_full=True,
     ),
     "the second epoch was read in part": Judgement(
-        replace(CONTENTS, complete=(True, False)), "passed", f"{TOLD}: none twice, in another order; an epoch was read"
+        replace(CONTENTS, complete=(True, False)), "passed",
+        "640 samples: no duplicates, in another order\n"
+        "samples were compared by content\nan epoch was read in part"
     ),
     "used up": Judgement(
         replace(CONTENTS, samples=(640, 0), twice=3), "failed",
-        "the first epoch gave 640 samples and the second none: it is used up", in_full=True,
+        "the second epoch is empty, the first had 640 samples", in_full=True,
     ),
     "some samples twice": Judgement(
-        replace(CONTENTS, twice=1200), "inconclusive", f"{TOLD}: 1,200 of them hold what another one holds",
+        replace(CONTENTS, twice=1200), "inconclusive",
+        "640 samples, 1,200 of them equal to another one\n"
+        "samples were compared by content",
         in_full=True
     ),
     "drawn anew": Judgement(
         replace(CONTENTS, common=0), "not_measured",
-        f"{TOLD}: the next epoch holds other ones, drawn anew or of other data", in_full=True,
+        "640 samples: none of them is in the next epoch, drawn anew or other data\n"
+        "samples were compared by content", in_full=True,
     ),
     "some others in the next epoch": Judgement(
-        replace(CONTENTS, common=639), "inconclusive", f"{TOLD}: 639 of them come in the next epoch of 640 as well",
+        replace(CONTENTS, common=639), "inconclusive",
+        "640 samples: 639 of them are among the 640 of epoch 2\n"
+        "samples were compared by content",
         in_full=True,
     ),
     "a longer next epoch": Judgement(
-        replace(CONTENTS, samples=(640, 641)), "inconclusive", f"{TOLD}: 640 of them come in the next epoch of 641 as"
+        replace(CONTENTS, samples=(640, 641)), "inconclusive",
+        "640 samples: 640 of them are among the 641 of epoch 2\n"
+        "samples were compared by content"
     ),
-    "nothing is left": Judgement(HELD, "passed", f"nothing left behind in this process; {EXTENT}", in_full=True),
+    "nothing is left": Judgement(
+        HELD, "passed",
+        "nothing left open in this process\nseen in 4 epochs, 160 batches together", in_full=True,
+    ),
     "something stays": Judgement(
         replace(HELD, stays=1), "passed",
-        f"1 descriptor of batches on their way stay open, no more with each epoch; {EXTENT}", in_full=True,
+        "1 descriptor of prefetched batches stay open, no more with each epoch\n"
+        "seen in 4 epochs, 160 batches together", in_full=True,
     ),
     "more is left with each epoch": Judgement(
         replace(HELD, left=("64 open descriptors", "a segment"), stays=1), "failed",
-        "left behind by four epochs, more than by two: 64 open descriptors; a segment", (),
+        "leaks, more after four epochs than after two: 64 open descriptors, a segment", (),
         {"max_shm": 0, "max_fd_use": 0.0}, in_full=True,
     ),
-    "as much shared memory as allowed": Judgement(HELD, "passed", "nothing left behind", (), {"max_shm": 8192}),
+    "as much shared memory as allowed": Judgement(
+        HELD, "passed",
+        "nothing left open in this process", (), {"max_shm": 8192},
+    ),
     "more shared memory than allowed": Judgement(
-        HELD, "failed", "peak 8.2 kB in this process; allowed: 8.2 kB", (), {"max_shm": 8191}, in_full=True
+        HELD, "failed", "peak 8.2 kB in this process, limit 8.2 kB", (), {"max_shm": 8191}, in_full=True
     ),
     "no shared memory allowed": Judgement(
-        HELD, "failed", "peak 8.2 kB in this process; allowed: 0 B", (), {"max_shm": 0}
+        HELD, "failed", "peak 8.2 kB in this process, limit 0 B", (), {"max_shm": 0}
     ),
-    "as many descriptors as allowed": Judgement(HELD, "passed", "nothing left behind", (), {"max_fd_use": 0.2}),
+    "as many descriptors as allowed": Judgement(
+        HELD, "passed",
+        "nothing left open in this process", (), {"max_fd_use": 0.2},
+    ),
     "more descriptors than allowed": Judgement(
-        HELD, "failed", "peak 20 of 100 descriptors (20 %); allowed: 19 %", (), {"max_fd_use": 0.19}, in_full=True
+        HELD, "failed", "peak 20 of 100 descriptors (20 %), limit 19 %", (), {"max_fd_use": 0.19}, in_full=True
     ),
     "no descriptors allowed": Judgement(
-        HELD, "failed", "peak 20 of 100 descriptors (20 %); allowed: 0 %", (), {"max_fd_use": 0.0}
+        HELD, "failed", "peak 20 of 100 descriptors (20 %), limit 0 %", (), {"max_fd_use": 0.0}
     ),
     "memory stays": Judgement(
-        GROWTH, "passed", "this process does not go on growing: 100.0 kB in the last of 400 batches in 4 epochs",
+        GROWTH, "passed", "no lasting growth: 100.0 kB in 400 batches in 4 epochs",
         in_full=True,
     ),
     "a leak": Judgement(
         growing(40, 5, 5, 5), "failed",
-        "this process grows by 50.0 kB a batch, without an end in 400 batches in 4 epochs",
+        "leak: +50.0 kB per batch in this process, without end in 400 batches in 4 epochs",
         in_full=True,
     ),
-    "a leak over three epochs": Judgement(growing(40, 5, 5, 5, epochs=3), "failed", "this process grows by 50.0 kB"),
+    "a leak over three epochs": Judgement(
+        growing(40, 5, 5, 5, epochs=3), "failed",
+        "leak: +50.0 kB per batch in this process, without end in 400 batches in 3 epochs",
+    ),
     "a leak, or a cache": Judgement(
         growing(40, 5, 5, 5, epochs=2), "inconclusive",
-        "this process grows by 50.0 kB a batch (400 batches in 2 epochs): a cache that fills, or a leak", in_full=True,
+        "+50.0 kB per batch in this process (400 batches in 2 epochs)\n"
+        "a cache that fills, or a leak", in_full=True,
     ),
     "growth that ends": Judgement(
-        growing(40, 5, 5, 1), "passed", "this process does not go on growing: 11.0 MB in the last of 400 batches"
+        growing(40, 5, 5, 1), "passed", "no lasting growth: 11.0 MB in 400 batches in 4 epochs"
     ),
-    "growth that slows down": Judgement(growing(40, 8, 8, 2), "failed", "this process grows by 60.0 kB a batch"),
-    "growth with a pause": Judgement(growing(40, 5, 0, 5), "passed", "this process does not go on growing"),
-    "growth as slow as that of allocators": Judgement(growing(40, 1, 1, 1), "failed", "this process grows by 10.0 kB"),
+    "growth that slows down": Judgement(
+        growing(40, 8, 8, 2), "failed",
+        "leak: +60.0 kB per batch in this process, without end in 400 batches in 4 epochs",
+    ),
+    "growth with a pause": Judgement(
+        growing(40, 5, 0, 5), "passed",
+        "no lasting growth: 10.0 MB in 400 batches in 4 epochs",
+    ),
+    "growth as slow as that of allocators": Judgement(
+        growing(40, 1, 1, 1), "failed",
+        "leak: +10.0 kB per batch in this process, without end in 400 batches in 4 epochs",
+    ),
     "too few looks": Judgement(
         growing(40, 5, 5), "not_measured", "300 batches in 4 epochs: too few to see memory grow", vacuous=True,
         in_full=True,
     ),
     "no processes": Judgement(
-        PROCESSES, "passed", f"it has no child processes; {CAME}, the first after 0.25 s", in_full=True
+        PROCESSES, "passed",
+        "no child processes\n80 batches in 2 epochs, the first after 0.25 s", in_full=True
     ),
     "no processes, read in part": Judgement(
         replace(PROCESSES, whole=False, epochs=1, batches=1), "passed",
-        "it has no child processes; 1 batch in 1 epoch, read in part, the first after 0.25 s", in_full=True,
+        "no child processes\n1 batch in 1 epoch, read in part, the first after 0.25 s", in_full=True,
     ),
     "processes that end": Judgement(
-        POOL, "passed", f"3 child processes, all of which ended; {CAME}, the first after 0.25 s", in_full=True
+        POOL, "passed",
+        "3 child processes, all of which ended\n80 batches in 2 epochs, the first after 0.25 s", in_full=True
     ),
     "processes that stay": Judgement(
         replace(POOL, outliving=("reader", "pool", "pool")), "passed",
-        f"3 child processes, 3 of which stay: pool, reader; {CAME}, the first after 0.25 s", in_full=True,
+        "3 child processes, 3 of which stay: pool, reader\n"
+        "80 batches in 2 epochs, the first after 0.25 s", in_full=True,
     ),
-    "a first batch in time": Judgement(PROCESSES, "passed", "it has no child", (), {"max_startup_seconds": 0.25}),
+    "a first batch in time": Judgement(PROCESSES, "passed", "no child processes", (), {"max_startup_seconds": 0.25}),
     "a first batch too late": Judgement(
-        POOL, "failed", "the first batch took 0.25 s, at most 0.24 s allowed", (), {"max_startup_seconds": 0.24},
+        POOL, "failed", "0.25 s to the first batch, limit 0.24 s", (), {"max_startup_seconds": 0.24},
         in_full=True,
     ),
 }  # fmt: skip

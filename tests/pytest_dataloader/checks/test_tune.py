@@ -305,7 +305,7 @@ def test_what_a_sampler_waits_stays_in_the_main_process_whatever_the_workers() -
     assert max(each.samples_per_second for each in others) < 1.5 * none.samples_per_second, seen
     assert not [row for row in seen.rows if row.source == "at most"]
     said = "; ".join(advice.text for advice in judge(seen).advice)
-    assert "make the sampler cheaper" in said
+    assert "use a faster sampler" in said
     assert "__getitems__" not in said
 
 

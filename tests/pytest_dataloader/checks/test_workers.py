@@ -32,6 +32,7 @@ from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import descriptors
 from pytest_dataloader.probe.workers.evidence import InheritedHandle, Workers
 from pytest_dataloader.probe.workers.lifecycle import EpochTimes
+from tests import wording
 from tests.variants import named, variants
 
 if TYPE_CHECKING:
@@ -65,52 +66,53 @@ HANGS = replace(
 @pytest.mark.parametrize(
     ("seen", "limits", "outcome", "words", "codes"),
     [
-        (SEEN, {}, "passed", "2 workers (fork) delivered 24 batches in 2 epochs, the first after 3 s, and", ""),
+        (SEEN, {}, "passed", "2 workers (fork): 24 batches in 2 epochs, the first after 3 s", ""),
         (
             replace(SEEN, whole=False, batches_in_epoch=25000, epochs=(EPOCH,)), {}, "passed",
-            "delivered 12 of the 25,000 batches of an epoch, the first", "",
+            "2 workers (fork): 12 of the 25,000 batches of an epoch, the first", "",
         ),
-        (replace(SEEN, whole=False), {}, "passed", "12 batches of an epoch that was not watched to its end", ""),
+        (replace(SEEN, whole=False), {}, "passed", "the first 12 batches of an epoch", ""),
         (
             replace(SEEN, epochs=(EPOCH, replace(EPOCH, batches=0)), batches=12, why="Own is used up by it"), {},
-            "failed", "the second epoch is empty, after 12 batches in the first: Own is used up by it", "",
+            "failed", "the second epoch is empty, the first had 12 batches\nOwn is used up by it", "",
         ),
         (
             replace(SEEN, whole=False, epochs=(replace(EPOCH, whole=False), replace(EPOCH, batches=0)), batches=12),
-            {}, "passed", "12 batches of an epoch that was not watched to its end", "",
+            {}, "passed", "the first 12 batches of an epoch", "",
         ),
         (
             replace(SEEN, batches=0, why="Rows has no sample"), {}, "failed", "the epoch is empty: Rows has no sample",
             "",
         ),
-        (replace(SEEN, hollow=24), {}, "failed", "every batch is None, 24 of 24: collate_fn returns nothing", ""),
+        (replace(SEEN, hollow=24), {}, "failed", "24 of 24 batches are None: collate_fn returns nothing", ""),
         (replace(SEEN, hollow=23), {}, "passed", "24 batches", ""),
         (replace(SEEN, workers=0), {}, "passed", "the loader has no workers", ""),
-        (SEEN, {"max_startup_seconds": 3.0}, "passed", "delivered", ""),
+        (SEEN, {"max_startup_seconds": 3.0}, "passed", "2 workers (fork): 24 batches", ""),
         (
             replace(SPAWNED, pickling_cpu_seconds=0.5), {}, "passed",
-            "; 7.0 MB are pickled for each worker in every epoch, which takes 0.5 s of CPU time", "",
+            "\n0.5 s of CPU time to pickle 7.0 MB for each worker and epoch", "",
         ),
         (
             replace(SPAWNED, pickling_cpu_seconds=0.5, persistent=True), {}, "passed",
-            "; 7.0 MB are pickled for each worker, which takes 0.5 s of CPU time", "",
+            "\n0.5 s of CPU time to pickle 7.0 MB for each worker", "",
         ),
-        (replace(SPAWNED, pickling_cpu_seconds=0.4), {}, "passed", "2 restarted for the second epoch", ""),
+        (replace(SPAWNED, pickling_cpu_seconds=0.4), {}, "passed", "2 workers restarted for epoch 2 "
+                                                                   "(persistent_workers=False)", ""),
         (
             replace(SPAWNED, pickling_cpu_seconds=0.5), {"max_startup_seconds": 2.0}, "failed",
-            "the first batch took 3 s", "DL301 DL204",
+            "3 s to the first batch, limit 2 s", "DL301 DL204",
         ),
-        (replace(SPAWNED, pickling_cpu_seconds=0.4), {"max_startup_seconds": 2.0}, "failed", "the first", "DL204"),
-        (SEEN, {"max_startup_seconds": 2.6}, "inconclusive", "0.5 s of it went to waiting for a CPU", "DL204"),
-        (SEEN, {"max_startup_seconds": 2.0}, "failed", "the first batch took 3 s, at most 2 s allowed", "DL204"),
-        (KILLED, {}, "failed", "worker 1 (pid 8) was killed by SIGKILL while reading sample 17 (in flight:", ""),
-        (replace(KILLED, oom_kills=1), {}, "failed", "for want of memory", ""),
-        (HANGS, {}, "failed", "worker 0 (pid 7) hangs while collating a batch (in flight: 1, 2): every thread", ""),
+        (replace(SPAWNED, pickling_cpu_seconds=0.4), {"max_startup_seconds": 2.0}, "failed", "3 s to", "DL204"),
+        (SEEN, {"max_startup_seconds": 2.6}, "inconclusive", "CPU contention took 0.5 s of it", "DL204"),
+        (SEEN, {"max_startup_seconds": 2.0}, "failed", "3 s to the first batch, limit 2 s", "DL204"),
+        (KILLED, {}, "failed", "worker 1 (pid 8) was killed by SIGKILL while reading sample 17\nbatch in flight:", ""),
+        (replace(KILLED, oom_kills=1), {}, "failed", "meanwhile the kernel killed a process: out of memory", ""),
+        (HANGS, {}, "failed", "worker 0 (pid 7) hangs while collating a batch\nevery thread", ""),
         (HANGS, {}, "failed", '\n    File "data.py", line 3 in collate', ""),
         (replace(HANGS, certain=False), {}, "inconclusive", "may hang", ""),
         (replace(HANGS, workers=0, worker=None, pid=None), {}, "failed", "the loader, in this process, hangs", ""),
         (
-            replace(SEEN, worker_cpus=1, process_cpus=16), {}, "failed", "2 workers may run on 1 of 16 CPUs together",
+            replace(SEEN, worker_cpus=1, process_cpus=16), {}, "failed", "2 workers run on 1 of 16 CPUs only",
             "",
         ),
         (replace(SEEN, worker_cpus=2, process_cpus=16), {}, "passed", "2 workers (fork)", ""),
@@ -120,8 +122,9 @@ HANGS = replace(
             replace(SEEN, left_by_epochs=("each epoch that is left early leaves 1 thread behind (ahead)",)), {},
             "failed", "each epoch that is left early leaves 1 thread behind (ahead)", "",
         ),
-        (replace(SEEN, zombies=(7,)), {}, "failed", "worker process 7 ended and was not waited for (a zombie)", ""),
-        (replace(SEEN, lingering=("worker 1 (pid 8)",)), {}, "failed", "worker 1 (pid 8) did not end by itself", ""),
+        (replace(SEEN, zombies=(7,)), {}, "failed", "worker process 7 is a zombie: it ended and was never joined", ""),
+        (replace(SEEN, lingering=("worker 1 (pid 8)",)), {}, "failed", "worker 1 (pid 8) does not end "
+                                                                       "after its epoch", ""),
         (
             replace(SEEN, fault="exit", worker=0, pid=7, exit_code=1, phase="starting", start_method="spawn"),
             {}, "failed", "worker 0 (pid 7) exited with code 1 while starting", "DL307",
@@ -131,7 +134,7 @@ HANGS = replace(
                 SEEN, fault="exit", worker=0, pid=7, exit_code=1, phase="starting", start_method="spawn",
                 why="ModuleNotFoundError: No module named 'mpi4py'",
             ),
-            {}, "failed", "exited with code 1 while starting: ModuleNotFoundError: No module named 'mpi4py'", "",
+            {}, "failed", "exited with code 1 while starting\nModuleNotFoundError: No module named 'mpi4py'", "",
         ),
         (
             replace(SEEN, fault="exception", exception="BadZipFile: Bad CRC-32 for file '7.png'", worker=0, pid=7),
@@ -143,26 +146,29 @@ HANGS = replace(
         ),
         (
             replace(SEEN, inherited=(SHARED,)), {}, "failed",
-            "2 workers read from dataset.file (io.FileIO, /rows.bin), which was opened before the fork: it has one",
+            "2 workers read from dataset.file (io.FileIO, /rows.bin)\n"
+            "it was opened before the fork: all workers move one",
             "DL303",
         ),
         (
             replace(SEEN, inherited=(replace(SHARED, attribute="", sharing="stream"),)), {}, "failed",
-            "2 workers read from /rows.bin, which was opened before the fork: it has one stream", "DL303",
+            "2 workers read from /rows.bin\nit was opened before the fork: each worker gets a part of one "
+            "stream", "DL303",
         ),
         (
             replace(SEEN, inherited=(replace(SHARED, kind="", attribute="", sharing="library"),)), {}, "failed",
-            "read from /rows.bin, which was opened before the fork: its library does not allow that after a fork",
+            "read from /rows.bin\nit was opened before the fork: its library does not support that after a fork",
             "DL303",
         ),
         (
             replace(SEEN, workers=1, inherited=(replace(SHARED, kind="h5py.File", sharing="library"),)), {}, "failed",
-            "1 worker reads from dataset.file (h5py.File, /rows.bin), which was opened before the fork: h5py does not",
+            "1 worker reads from dataset.file (h5py.File, /rows.bin)\n"
+            "it was opened before the fork: h5py does not support",
             "DL303",
         ),
         (
             replace(SEEN, fault="exception", exception="StopIteration", worker=0, pid=7, why="the epoch ended"),
-            {}, "failed", "raised StopIteration: the epoch ended", "DL309",
+            {}, "failed", "raised StopIteration\nthe epoch ended", "DL309",
         ),
     ],
 )  # fmt: skip
@@ -170,15 +176,16 @@ def test_judgement(seen: Workers, limits: dict[str, Any], outcome: str, words: s
     verdict = judge(seen, **limits)
     assert (verdict.outcome, [each.code for each in verdict.advice if each.code]) == (outcome, codes.split())
     assert words in verdict.reason
+    assert [*wording.faults(verdict)] == []
 
 
 @pytest.mark.parametrize(
     ("seen", "words"),
     [
-        (HANGS, "threads ran when the workers were forked (Timer-1)"),
+        (HANGS, "start these threads after the workers, or use forkserver: Timer-1."),
         (
             replace(HANGS, forked_threads=(), native_threads=3),
-            "3 threads of libraries ran when the workers",
+            "3 threads of libraries ran at the fork",
         ),
         (replace(HANGS, forked_threads=(), native_threads=3, stack=('File "/lib/threading.py", line 3 in wait',)), ""),
         (replace(HANGS, forked_threads=(), native_threads=3, start_method="spawn"), ""),
@@ -314,7 +321,7 @@ def nothing_is_left() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("fault", "kind", "told"),
     [
-        ("SIGKILL", "killed", "was killed by SIGKILL while reading sample 17 (in flight: 16, 17, 18, 19)"),
+        ("SIGKILL", "killed", "was killed by SIGKILL while reading sample 17\nbatch in flight: 16, 17, 18, 19"),
         ("SIGSEGV", "killed", "was killed by SIGSEGV while reading sample 17"),
         ("os._exit", "exit", "exited with code 3 while reading sample 17"),
         ("os._exit(0)", "exit", "exited with code 0 while reading sample 17"),
@@ -413,7 +420,7 @@ REFUSAL = refused(unpicklable([(BAD,)])[0])
     [
         ({"worker_init_fn": broken_init}, "exception", "raised OSError: no such drive in worker_init_fn"),
         ({"collate_fn": broken_collate}, "exception", "raised TypeError: cannot be collated, while collating a batch"),
-        ({"collate_fn": hung_collate}, "hang", "hangs while collating a batch (in flight: 16, 17, 18, 19)"),
+        ({"collate_fn": hung_collate}, "hang", "batch in flight: 16, 17, 18, 19"),
         ({"collate_fn": unpicklable}, "hang", f"could not send the batch: {REFUSAL}"),
         ({"collate_fn": hung_collate, "timeout": 1}, "hang", "the loader's own timeout of 1 s was over"),
     ],
