@@ -299,20 +299,41 @@ def _in_pieces(seen: Memory) -> str:
     )
 
 
+_SEQUENCES = ("list", "tuple")
+_NUMBERS = ("bool", "float", "int")
+_ARRAYS = ("Tensor", "ndarray")
+
+
 def _instead(seen: Memory) -> str:
-    shape = {
-        "str": "a fixed-width numpy array (numpy.array(paths, dtype=numpy.bytes_)) or a pyarrow string array",
-        "bytes": "a fixed-width numpy array, or one tensor of bytes with an array of offsets",
-        "int": "a numpy array or a tensor of integers",
-        "float": "a numpy array or a tensor of floats",
-        "Tensor": "one stacked tensor (torch.stack), or one flat tensor with an array of offsets",
-        "ndarray": "one stacked array, or one flat array with an array of offsets",
-    }.get(seen.type, "one array per field (numpy, pyarrow), or one tensor of pickled records with an array of offsets")
-    text = f"keep {seen.attribute or 'the data'} in {shape}: workers share its pages for good"
+    """What holds the same without an object for each sample: code to paste, where what holds it now is known."""
+    owner, _, name = seen.attribute.partition("[")[0].rpartition(".")
+    if owner == "dataset" and seen.container in _SEQUENCES and seen.type not in _ARRAYS:
+        text = in_one_array(name) if seen.type in _NUMBERS and seen.attribute.endswith(f".{name}[*]") else packed(name)
+    else:
+        shape = (
+            "one stacked tensor or array, or a flat one" if seen.type in _ARRAYS else "one array per field, or bytes"
+        )
+        text = f"keep {seen.attribute or 'the data'} in {shape} with an array of offsets: workers share its pages"
     if seen.replacement is not None:
         tried = seen.replacement
         text += (
-            f"; tried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_unshared)} copied "
-            f"by reading them all, {size(tried.bytes_per_record)} and {tried.microseconds_per_read:.1f} us a record"
+            f"\ntried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_unshared)} copied, "
+            f"{size(tried.bytes_per_record)} and {tried.microseconds_per_read:.1f} us a record"
         )
     return text
+
+
+def in_one_array(name: str) -> str:
+    """Code that keeps a list of numbers without a Python object for each; dl-lint's DL301 says the same."""
+    return f"keep numbers in one array, which workers share:\n    self.{name} = np.array(self.{name})"
+
+
+def packed(name: str) -> str:
+    """Code that keeps a list of any records without a Python object for each; dl-lint's DL301 says the same."""
+    return f"""keep records in one array, which workers share:
+    packed = [pickle.dumps(each) for each in self.{name}]
+    self.ends = np.cumsum([len(each) for each in packed])
+    self.{name} = np.frombuffer(b"".join(packed), np.uint8)
+    # in __getitem__, in place of self.{name}[index]
+    start = self.ends[index - 1] if index else 0
+    record = pickle.loads(self.{name}[start : self.ends[index]])"""

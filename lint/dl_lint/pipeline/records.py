@@ -44,6 +44,8 @@ class Container:
     size: sizes.Size
     count: int | None
     """Of the samples that it holds, where the project says so."""
+    is_sequence: bool
+    """Whether nothing says that it is a dict or a table, so that indices lead to its items in order."""
 
 
 def owners(program: Program) -> list[Class]:
@@ -82,8 +84,17 @@ def of_python_objects(program: Program, cls: Class, reads: dict[str, list[Indexe
             direct = any(one.direct for one in indexed)
             count = counts.counted(program, cls, attribute, filled, each=direct)
             size = sizes.size_each(program, each, _fields(program, indexed))
-            found.append(Container(attribute, _made_here(program, filled), indexed, samples, size, count))
+            sequence = not _is_keyed(program, cls, attribute)
+            found.append(Container(attribute, _made_here(program, filled), indexed, samples, size, count, sequence))
     return _originals(found)
+
+
+def _is_keyed(program: Program, cls: Class, attribute: str) -> bool:
+    """Whether an attribute may be a dict or a table."""
+    values = (names.bound_value(program, binding) for binding in _last_assignments(program, cls, attribute))
+    return any(
+        isinstance(one, Table) or containers.is_table(program, one) for value in values for one in alternatives(value)
+    )
 
 
 def _meant(program: Program, cls: Class, attribute: str, links: int = 2) -> str:

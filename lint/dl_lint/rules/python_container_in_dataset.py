@@ -91,9 +91,25 @@ COLUMNS = (
 )
 RECORDS = "keep the records serialised, joined in one byte array with an array of offsets, or in a pyarrow table"
 
-QUIET = (
-    Quiet("advice", "a base's container, read in the same place, was told already", lambda head: head is not None),
-)
+
+def in_one_array(name: str) -> str:
+    """Code that keeps a list of numbers without a Python object for each; pytest-dataloader's check says the same."""
+    return f"keep numbers in one array, which workers share:\n    self.{name} = np.array(self.{name})"
+
+
+def packed(name: str) -> str:
+    """Code that keeps a list of any records without a Python object for each; pytest-dataloader's check says the
+    same."""
+    return f"""keep records in one array, which workers share:
+    packed = [pickle.dumps(each) for each in self.{name}]
+    self.ends = np.cumsum([len(each) for each in packed])
+    self.{name} = np.frombuffer(b"".join(packed), np.uint8)
+    # in __getitem__, in place of self.{name}[index]
+    start = self.ends[index - 1] if index else 0
+    record = pickle.loads(self.{name}[start : self.ends[index]])"""
+
+
+QUIET = (Quiet("advice", "a base's container, read in the same place, was reported", lambda head: head is not None),)
 
 
 @rule("DL301", severity="slow", quiet=QUIET)
@@ -125,17 +141,13 @@ def _finding(
     """At the first place that fills an attribute, whichever branches fill it elsewhere."""
     at = project.place(records.telling(project, one.reads).node)
     others = [Related(project.place(other), "or filled here") for other in filled[1:]]
-    heads = [Related(head, "filled in a base as well, and mended with this")] if head is not None else []
+    heads = [Related(head, "filled in a base as well, and fixed with this")] if head is not None else []
     direct = any(read.direct for read in one.reads)
-    holds = (
-        f"holds a Python object for each sample, and fetching one ({project.told(at)}) reads it"
-        if direct
-        else f"holds Python objects, and fetching a sample ({project.told(at)}) looks one of them up"
-    )
+    objects = "a Python object for each sample" if direct else "Python objects"
     return Finding(
         project.place(filled[0]),
-        f"`self.{one.attribute}` {holds}: every worker comes to own a copy of all of them, as each read writes to a "
-        f"reference count{_cost(one, range_, 'samples' if direct else 'objects')}",
+        f"`self.{one.attribute}` holds {objects}: every worker copies them all (copy-on-write), as reading one "
+        f"({project.told(at)}) writes to its reference count{_cost(one, range_, 'samples' if direct else 'objects')}",
         _flat_form(one),
         (Related(at, "read here for each sample"), *others, *heads),
         subject=(head,),
@@ -152,12 +164,12 @@ def _cost(one: Container, range_: tuple[int, int] | None, of: str) -> str:
     if size.bytes and count:
         total = size.bytes * count
         sums = shown(most * total) if fewest == most else f"{shown(fewest * total)} to {shown(most * total)}"
-        in_all = f", {sums} in {numbers}" if most > 1 else ""
-        return f"; at {each}, its {count:,} {of} cost {shown(total)} a worker{in_all}"
+        in_all = f", {sums} in {numbers} workers" if most > 1 else ""
+        return f", {shown(total)} per worker{in_all} ({count:,} {of}, {each})"
     where = f" in each of {numbers} workers" if most > 1 else " in each worker"
     if size.bytes:
-        return f"; {each}{where}"
-    return f"; {count:,} {of}{where}" if count else ""
+        return f", {each}{where}"
+    return f", {count:,} {of}{where}" if count else ""
 
 
 def shown(size: int) -> str:
@@ -169,5 +181,10 @@ def shown(size: int) -> str:
 
 
 def _flat_form(one: Container) -> str:
-    """What holds the same without an object for each, by what one sample takes."""
+    """What holds the same without an object for each: code to paste for a list that is indexed by the sample."""
+    if one.is_sequence and all(read.direct and read.depth == 1 for read in one.reads):
+        if one.size.form == "number":
+            return in_one_array(one.attribute)
+        if one.size.form != "array":
+            return packed(one.attribute)
     return {"number": NUMBERS, "text": TEXTS, "array": NUMBERS, "record": COLUMNS, "unknown": RECORDS}[one.size.form]

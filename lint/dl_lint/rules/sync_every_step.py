@@ -92,8 +92,8 @@ def sync_every_step(project: Project) -> Iterator[Finding]:
         others = [one for one in dict.fromkeys(others) if one is not first]  # a function may be called twice
         yield Finding(
             project.place(first),
-            f"every training step waits{often} for the device to have done all that is queued, to read a number; "
-            "the next kernels are queued after that",
+            f"every training step waits{often} for the device to have done all that is queued, to read a number, "
+            "and the next kernels are queued after that",
             "keep it as a tensor (`detach()`), and read it every n-th step or after the loop",
             (*(Related(project.place(one), "and here") for one in others), *_called_from(project, step)),
             subject=(step,),

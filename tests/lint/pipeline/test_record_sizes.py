@@ -59,20 +59,20 @@ def message(project: Project, code: str) -> str:
 
 @pytest.mark.parametrize(("one", "cost"), COSTS.items(), ids=COSTS)
 def test_a_sample_costs_what_it_holds_but_what_all_of_them_share(project: Project, one: str, cost: str) -> None:
-    assert message(project, DATASET.replace("{one}", one)).partition("; ")[2] == cost
+    assert message(project, DATASET.replace("{one}", one)).partition("reference count, ")[2] == cost
 
 
 @pytest.mark.parametrize(
     "one", ["json.load(open(path))", "dict([(path, path)])", "[path for _ in path]", "(path, json.load(open(path)))"]
 )
 def test_a_figure_that_is_not_known_is_left_out(project: Project, one: str) -> None:
-    assert message(project, DATASET.replace("{one}", one)).endswith("each read writes to a reference count")
+    assert message(project, DATASET.replace("{one}", one)).endswith("writes to its reference count")
 
 
 COUNTED = {
-    '[f"{folder}/{i:06d}.png" for i in range(200_000)]': "its 200,000 samples cost 16 MB a worker, 33 MB in 2",
-    '[line.strip() for line in open("list.txt")]': "its 3 samples cost 267 bytes a worker, 534 bytes in 2",
-    '[one["path"] for one in json.load(open("list.json"))]': "reference count; 2 samples in each of 2 workers",
+    '[f"{folder}/{i:06d}.png" for i in range(200_000)]': ", 16 MB per worker, 33 MB in 2 workers (200,000 samples, about 82 bytes for a text)",
+    '[line.strip() for line in open("list.txt")]': ", 267 bytes per worker, 534 bytes in 2 workers (3 samples, about 89 bytes for a text)",
+    '[one["path"] for one in json.load(open("list.json"))]': "reference count, 2 samples in each of 2 workers",
 }
 
 
@@ -89,7 +89,8 @@ def test_workers_are_told_as_a_range_and_the_cost_of_each_in_records(project: Pr
     code = DATASET.replace("for path in glob.glob(folder)", "for i in range(count)").replace("{one}", "(i, str(i))")
     project.write({"data.py": code.replace("(self, folder)", "(self, folder, count=1_000_000)") + more})
     (finding,) = (each for each in project.lint_json("--no-cache").records if each["code"] == "DL301")
-    assert finding["message"].endswith("its 1,000,000 samples cost 173 MB a worker, 346 MB to 1.4 GB in 2 to 8")
+    cost = "173 MB per worker, 346 MB to 1.4 GB in 2 to 8 workers (1,000,000 samples, about 173 bytes for a record)"
+    assert finding["message"].endswith(cost)
     assert finding["bytes_per_worker"] == 173_000_000
 
 
@@ -120,4 +121,4 @@ def make(path, where):
 
 
 def test_objects_that_samples_share_are_not_counted_by_sample(project: Project) -> None:
-    assert "`self.shards` holds Python objects, and fetching a sample (" in message(project, SHARDS)
+    assert "`self.shards` holds Python objects: every worker copies" in message(project, SHARDS)
