@@ -46,6 +46,7 @@ def run(code: Sequence[str], records: list[Any], index: int) -> Any:
     names = {"self": owner, "np": np, "pickle": pickle, "index": index}
     exec("\n".join(code), names)  # the advice itself is under test
     assert not isinstance(owner.rows, list)
+    assert len(owner.ends if "record" in names else owner.rows) == len(records)
     return names["record"] if "record" in names else owner.rows[index]
 
 

@@ -104,7 +104,7 @@ def packed(name: str) -> str:
     packed = [pickle.dumps(each) for each in self.{name}]
     self.ends = np.cumsum([len(each) for each in packed])
     self.{name} = np.frombuffer(b"".join(packed), np.uint8)
-    # in __getitem__, in place of self.{name}[index]
+    # return len(self.ends) from __len__, and in __getitem__:
     start = self.ends[index - 1] if index else 0
     record = pickle.loads(self.{name}[start : self.ends[index]])"""
 

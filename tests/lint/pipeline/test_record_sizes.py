@@ -70,8 +70,12 @@ def test_a_figure_that_is_not_known_is_left_out(project: Project, one: str) -> N
 
 
 COUNTED = {
-    '[f"{folder}/{i:06d}.png" for i in range(200_000)]': ", 16 MB per worker, 33 MB in 2 workers (200,000 samples, about 82 bytes for a text)",
-    '[line.strip() for line in open("list.txt")]': ", 267 bytes per worker, 534 bytes in 2 workers (3 samples, about 89 bytes for a text)",
+    '[f"{folder}/{i:06d}.png" for i in range(200_000)]': (
+        ", 16 MB per worker, 33 MB in 2 workers (200,000 samples, about 82 bytes for a text)"
+    ),
+    '[line.strip() for line in open("list.txt")]': (
+        ", 267 bytes per worker, 534 bytes in 2 workers (3 samples, about 89 bytes for a text)"
+    ),
     '[one["path"] for one in json.load(open("list.json"))]': "reference count, 2 samples in each of 2 workers",
 }
 

@@ -40,11 +40,11 @@ def test_each_training_step_is_drawn_by_what_the_device_does() -> None:
 def test_a_rate_stands_against_its_floor_with_its_interval(evidence: dict[str, Any]) -> None:
     found = drawn(evidence)["Rate by window"]
     lines = {trace["name"]: trace["y"] for trace in found["data"]}
-    assert lines == {"window": [90.89], "mean": [90.89] * 2, "floor": [600.0] * 2}
+    assert lines == {"window": [90.89], "mean": [90.89] * 2, "limit": [600.0] * 2}
     (band,) = found["layout"]["shapes"]
     assert (band["y0"], band["y1"]) == (42.17, 194.9)
     assert "42.2 to 195" in found["what"]
-    assert "floor of 600" in found["what"]
+    assert "limit 600" in found["what"]
 
 
 def test_a_timeline_has_a_row_for_the_main_process_and_each_worker(evidence: dict[str, Any]) -> None:
