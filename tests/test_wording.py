@@ -29,6 +29,17 @@ def test_the_page_of_a_rule_has_no_private_words(rule: Path) -> None:
     assert wording.private_words(documentation) == []
 
 
+@pytest.mark.parametrize("package", [ROOT / "pytest_dataloader", ROOT / "lint" / "dl_lint"], ids=lambda path: path.name)
+def test_no_text_in_code_has_private_words(package: Path) -> None:
+    found = {
+        f"{path.relative_to(ROOT)}:{text.lineno}": words
+        for path in sorted(package.rglob("*.py"))
+        for text in wording.texts(ast.parse(path.read_text(encoding="utf-8")))
+        if (words := wording.private_words(str(text.value)))
+    }
+    assert found == {}
+
+
 def test_private_words_are_found_outside_code() -> None:
     text = "A page is un-shared and `told`.\n```\nheld\n```\nNeighbours pay."
     assert wording.private_words(text) == ["un-shared", "Neighbours", "pay"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,15 @@ _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 def private_words(text: str) -> list[str]:
     """The words in a text, code in backticks left out, that a reader of the field would not search for."""
     return [found.group(0) for found in _PRIVATE.finditer(_CODE.sub("", text))]
+
+
+def texts(tree: ast.Module) -> Iterator[ast.Constant]:
+    """The texts in the code of a module, without its documentation."""
+    bodies = [body for node in ast.walk(tree) if isinstance(body := getattr(node, "body", None), list)]
+    documentation = {id(each.value) for body in bodies for each in body if isinstance(each, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield node
 
 
 def faults(verdict: Verdict) -> Iterator[str]:

@@ -34,7 +34,7 @@ OUTER = ("throughput", "fds", "shm")
 NEEDS = {
     "stages": "the stages of its workers, which only a DataLoader has",
     "randomness": "a dataset whose samples can be read twice",
-    "shards": "a sampler or a dataset that is told a rank",
+    "shards": "a sampler or a dataset that takes a rank",
     "resume": "state_dict and load_state_dict",
     "portability": "workers that can be started by another method",
     "transfer": "a DataLoader, whose calls torch.profiler records",

@@ -25,6 +25,7 @@ _NEGLIGIBLE = 0.001
 
 COLOURS = {
     "read": "#3b82c4",
+    "load": "#3b82c4",
     "fetch": "#d9822b",
     "collate": "#3f9d6b",
     "send": "#9a6bc4",
@@ -39,7 +40,7 @@ COLOURS = {
 _MAIN, _FIRST, _OTHER = "#7d8590", "#3b82c4", "#d9822b"
 _WORKERS = ("#3b82c4", "#d9822b", "#3f9d6b", "#9a6bc4", "#c2577a", "#8f8f2f", "#2aa5a0", "#b08d57")
 _SLICES: tuple[tuple[str, str, str], ...] = (
-    ("read", "index_ms", "fetched_ms"),
+    ("load", "index_ms", "fetched_ms"),
     ("collate", "fetched_ms", "collated_ms"),
     ("send", "packing_ms", "packed_ms"),
     ("wait", "asked_ms", "got_ms"),
@@ -52,7 +53,7 @@ _OF_THE_DEVICE = (
     ("idles, the host waits for the loader", "idle_waiting_ms", COLOURS["wait"]),
     ("idles otherwise", "idle_other_ms", _MAIN),
 )
-_OF_WORKERS, _ASIDE = ("read", "collate", "send"), ("send", "receive", "pin")
+_OF_WORKERS, _ASIDE = ("load", "collate", "send"), ("send", "receive", "pin")
 
 
 def of_loader(checks: Mapping[str, Mapping[str, Any]]) -> list[Figure]:

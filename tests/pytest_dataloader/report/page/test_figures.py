@@ -52,9 +52,9 @@ def test_a_timeline_has_a_row_for_the_main_process_and_each_worker(evidence: dic
     assert found["layout"]["yaxis"]["categoryarray"] == ["main", "worker 0", "worker 1"]
     rows = {trace["name"]: set(trace["y"]) for trace in found["data"]}
     workers = {"worker 0", "worker 1"}
-    assert rows == {"read": workers, "collate": workers, "send": workers, "wait": {"main"}, "receive": {"main"}}
+    assert rows == {"load": workers, "collate": workers, "send": workers, "wait": {"main"}, "receive": {"main"}}
     timed = evidence["loaders"][0]["checks"]["stages"]["evidence"]["timeline"]["batches"]
-    read = next(trace for trace in found["data"] if trace["name"] == "read")
+    read = next(trace for trace in found["data"] if trace["name"] == "load")
     assert read["base"] == [round(one["index_ms"], 2) for one in timed]
     assert read["x"] == [round(one["fetched_ms"] - one["index_ms"], 2) for one in timed]
 
