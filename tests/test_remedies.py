@@ -67,7 +67,7 @@ def test_numbers_become_an_array(kind: str) -> None:
 
 
 def test_the_linter_says_the_same() -> None:
-    assert of_check("dict", "dataset.rows[*]['path']") == dl301.packed("rows")
+    assert of_check("dict", "dataset.rows[*]['path']") == dl301.packed_records("rows")
     assert of_check("int", "dataset.rows[*]") == dl301.in_one_array("rows")
 
 

@@ -308,7 +308,11 @@ def _instead(seen: Memory) -> str:
     """What holds the same without an object for each sample: code to paste, where what holds it now is known."""
     owner, _, name = seen.attribute.partition("[")[0].rpartition(".")
     if owner == "dataset" and seen.container in _SEQUENCES and seen.type not in _ARRAYS:
-        text = in_one_array(name) if seen.type in _NUMBERS and seen.attribute.endswith(f".{name}[*]") else packed(name)
+        text = (
+            in_one_array(name)
+            if seen.type in _NUMBERS and seen.attribute.endswith(f".{name}[*]")
+            else packed_records(name)
+        )
     else:
         shape = (
             "one stacked tensor or array, or a flat one" if seen.type in _ARRAYS else "one array per field, or bytes"
@@ -328,7 +332,7 @@ def in_one_array(name: str) -> str:
     return f"keep numbers in one array, which workers share:\n    self.{name} = np.array(self.{name})"
 
 
-def packed(name: str) -> str:
+def packed_records(name: str) -> str:
     """Code that keeps a list of any records without a Python object for each; dl-lint's DL301 says the same."""
     return f"""keep records in one array, which workers share:
     packed = [pickle.dumps(each) for each in self.{name}]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dl_lint.flow.values import Class
 
 
-Reported = TypeVar("Reported")
+Head = TypeVar("Head")
 
 DEEPEST = 3
 """Containers in containers that are looked through: the lists of a dict of lists are two."""
@@ -58,7 +58,7 @@ def owners(program: Program) -> list[Class]:
     return sorted(found, key=lambda one: len(_lineage(program, one)))
 
 
-def of_base(program: Program, cls: Class, read: ast.AST, told: Mapping[tuple[Value, ast.AST], Reported]) -> Reported | None:
+def of_base(program: Program, cls: Class, read: ast.AST, told: Mapping[tuple[Value, ast.AST], Head]) -> Head | None:
     """What was ``told`` of a class that ``cls`` derives from, whose container is read at the same place."""
     return next((told[base, read] for base in _lineage(program, cls)[1:] if (base, read) in told), None)
 

@@ -97,7 +97,7 @@ def in_one_array(name: str) -> str:
     return f"keep numbers in one array, which workers share:\n    self.{name} = np.array(self.{name})"
 
 
-def packed(name: str) -> str:
+def packed_records(name: str) -> str:
     """Code that keeps a list of any records without a Python object for each; pytest-dataloader's check says the
     same."""
     return f"""keep records in one array, which workers share:
@@ -186,5 +186,5 @@ def _flat_form(one: Container) -> str:
         if one.size.form == "number":
             return in_one_array(one.attribute)
         if one.size.form != "array":
-            return packed(one.attribute)
+            return packed_records(one.attribute)
     return {"number": NUMBERS, "text": TEXTS, "array": NUMBERS, "record": COLUMNS, "unknown": RECORDS}[one.size.form]
