@@ -212,6 +212,26 @@ def print_every_step(code: Code, flow: Flow) -> Making:
                     yield Fault([replace(code, node.test, "True")], [node, *reads])
 
 
+@operator("DL108")
+def read_twice(code: Code, flow: Flow) -> Making:
+    """Prints the loss behind its backward pass and again behind the optimizer's step, in a loop that copies batches to
+    the device and reads none in each step."""
+
+    def make(backward: ast.Expr, step: ast.Expr, loss: str) -> Fault:
+        return Fault([after(code, backward, f"print({loss}.item())"), after(code, step, f"print({loss}.item())")],
+                     [backward, step])  # fmt: skip
+
+    for loop, _ in flow.training_loops():
+        if _reads_each_step(loop.body) or not any(copies(code, loop)):
+            continue
+        calls = [(node, node.value) for node in loop.body
+                 if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]  # fmt: skip
+        losses = [(node, dotted(call.func).rpartition(".")[0]) for node, call in calls if called(call) == "backward"]
+        steps = [node for node, call in calls if called(call) == "step" and "opt" in dotted(call.func).lower()]
+        if losses and steps and losses[0][1].isidentifier() and losses[0][0].lineno < steps[-1].lineno:
+            yield partial(make, losses[0][0], steps[-1], losses[0][1])
+
+
 def _reads_each_step(body: Sequence[ast.stmt]) -> bool:
     """Whether the host waits for the device in each step, whatever its number, or seems to."""
     always = (node for node in body if not isinstance(node, ast.If))

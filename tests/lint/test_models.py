@@ -281,7 +281,8 @@ def resolved(name: str) -> Any:
         except ImportError:
             continue
         for part in parts[end:]:
-            found = getattr(found, part, None)
+            declared = getattr(found, "__annotations__", {})
+            found = getattr(found, part, declared.get(part))
         return found
     return None
 

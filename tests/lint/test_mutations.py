@@ -168,6 +168,7 @@ IDIOMS: dict[str, dict[str, str]] = {
     },
     "do-not-wait-for-the-stream": {"head": PREFETCHER},
     "print-every-step": {"step": "if step % 10 == 0:\n    print(loss.item())"},
+    "read-twice": {},
     "iterator-anew": {},
     "no-workers-for-an-option": {"loader": PERSISTENT},
     "option-without-workers": {"loader": IDLE},

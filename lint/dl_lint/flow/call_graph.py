@@ -72,7 +72,7 @@ class _Callers(Value):
     frames: tuple[Frame, ...] | None
 
 
-def _is_of_suite(path: str) -> bool:
+def is_of_suite(path: str) -> bool:
     """Whether a file belongs to a test suite; ``test.py`` of a research project evaluates a model."""
     *folders, name = path.split("/")
     return not {"test", "tests"}.isdisjoint(folders) or name.startswith("test_") or name == "conftest.py"
@@ -309,7 +309,7 @@ def uses(program: Program, frames: tuple[Frame, ...]) -> list[Frame]:
     return [
         frame
         for frame in frames
-        if not _is_of_suite(sites[frame.call].scope.file.path) or _is_of_suite(frame.scope.file.path)
+        if not is_of_suite(sites[frame.call].scope.file.path) or is_of_suite(frame.scope.file.path)
     ]
 
 

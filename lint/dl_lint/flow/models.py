@@ -268,6 +268,11 @@ class Models:
             self._names[kinds] = frozenset(name for name, row in rows if any(one[0] in kinds for one in row[0]))
         return self._names[kinds]
 
+    def names_with_parameter(self, kind: str) -> frozenset[str]:
+        """The names of all that have a parameter which is marked so."""
+        rows = self._table.models.items()
+        return frozenset(name for name, row in rows if any(mark == kind for _, mark, _ in row[2]))
+
     def is_method(self, name: str, *kinds: str) -> bool:
         """Whether a method that counts by its name alone is marked as one of these."""
         return not set(kinds).isdisjoint(self._table.methods.get(name, ()))

@@ -19,6 +19,7 @@ from dl_lint.flow.values import (
     Module,
     Number,
     OneOf,
+    Option,
     Table,
     Value,
 )
@@ -55,6 +56,37 @@ def truth_of(value: Value) -> bool | None:
             return True
         case _:
             return None
+
+
+def by_default(program: Program, test: ast.expr) -> bool | None:
+    """How a test of options comes out unless a user asks for something else; None where it is of other things too."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            found = by_default(program, inner)
+            return None if found is None else not found
+        case ast.BoolOp(op=op, values=parts):
+            decisive = isinstance(op, ast.Or)
+            outcomes = [by_default(program, one) for one in parts]
+            return decisive if decisive in outcomes else None if None in outcomes else not decisive
+        case ast.Compare(left=left, ops=[op], comparators=[other]):
+            one, against = _default(program.value(left)), program.value(other)
+            if one is None:
+                return None
+            if isinstance(op, ast.In | ast.NotIn):
+                items = against.items if isinstance(against, Collection) and not against.grown else None
+                known = items is not None and all(isinstance(item, Const) for item in items)
+                return (one in (items or ())) is isinstance(op, ast.In) if known else None
+            return decide(op, one, against) if isinstance(against, Const) else None
+        case ast.Name() | ast.Attribute():
+            default = _default(program.value(test))
+            return None if default is None else truth_of(default)
+        case _:
+            return None
+
+
+def _default(value: Value) -> Const | None:
+    """What an option is unless a user asks for something else; None for anything else."""
+    return value.default if isinstance(value, Option) and isinstance(value.default, Const) else None
 
 
 def compare(program: Program, expr: ast.Compare) -> bool | Literal["accelerated"] | None:

@@ -278,6 +278,18 @@ class Backward(_Word):
     """Has a backward pass: a loop around it trains."""
 
 
+class TrainingBatch(_Word):
+    """A parameter of a method that a trainer calls for every batch: what it trains on, which is on the device."""
+
+
+class Collective(_Word):
+    """Has processes exchange what they hold on their devices: a device has that to do, and waits for the others."""
+
+
+class Usual(_Word):
+    """An attribute that is true in nearly every training step."""
+
+
 class EachBatch(_Word):
     """A method that is called for every batch."""
 

@@ -191,9 +191,38 @@ def is_run_by_trainer(program: Program, step: Scope) -> bool:
     return any(program.models.has(f"{base}.{step.name}", "EachBatch") for base in bases)
 
 
+def training_steps(program: Program) -> Iterator[tuple[Scope, tuple[str, ...]]]:
+    """The functions that trainers call for each batch to train on, each with its parameters that are on the device."""
+    marked = program.models.names_with_parameter("TrainingBatch")
+    for name in sorted({one.rpartition(".")[2] for one in marked}):
+        for file in program.files:
+            for scope in file.scopes:
+                cls = scope.parent
+                if scope.name != name or not scope.is_method or cls is None or not file.linted:
+                    continue
+                for base in classes.external_bases(program, Class(cls)):
+                    model = program.models.get(f"{base}.{name}")
+                    at = [number for number, one in enumerate(model.positions) if one in _named(model, "TrainingBatch")]
+                    if at:
+                        yield scope, tuple(one for number, one in enumerate(scope.positions) if number in at)
+                        break
+    for trainer in known(program):
+        for call, _ in _beginnings(program, trainer) if trainer.steps else ():
+            for one in alternatives(loaders.passed(program, call, trainer.steps, trainer.steps).value):
+                if isinstance(one, Function) and _learns_in(program, one.scope):
+                    yield one.scope, ()
+
+
 def runs_for_each_batch(program: Program, function: FunctionDefinition) -> bool:
     """The same of a definition."""
     return is_run_by_trainer(program, program.scope_of(function))
+
+
+def called_for_each_batch(program: Program) -> Iterator[Scope]:
+    """The methods that trainers call for every batch."""
+    names = _of_each_batch(program)
+    for file in program.files:
+        yield from (one for one in file.scopes if one.name in names and is_run_by_trainer(program, one))
 
 
 def _of_each_batch(program: Program) -> frozenset[str]:
@@ -306,9 +335,13 @@ def _learns(program: Program, made: Made, steps: str) -> bool:
     if "trainer" in made.name:
         return True
     given = loaders.passed(program, made.call, steps, steps).value
-    entered = (one.scope for one in alternatives(given) if isinstance(one, Function))
+    return any(_learns_in(program, one.scope) for one in alternatives(given) if isinstance(one, Function))
+
+
+def _learns_in(program: Program, function: Scope) -> bool:
+    """Whether a function has a backward pass, in itself or in what it calls."""
     return any(
-        effects.is_backward(program, call) for one in call_graph.reachable(program, *entered) for call in one.calls
+        effects.is_backward(program, call) for one in call_graph.reachable(program, function) for call in one.calls
     )
 
 

@@ -395,7 +395,12 @@ def _mentioned(node: ast.AST) -> Iterator[str]:
 
 def is_trained_on(program: Program, loop: LoaderLoop) -> bool:
     """Whether each pass of a loop has a backward pass, in the loop or in what it calls."""
-    return loop.node in _training_loops(program)
+    return trains(program, loop.node)
+
+
+def trains(program: Program, loop: ast.AST) -> bool:
+    """The same of any loop."""
+    return loop in _training_loops(program)
 
 
 def _training_loops(program: Program) -> frozenset[LoopNode]:

@@ -2,9 +2,9 @@
 
 ## What it does
 
-Finds training loops of which every step reads tensors of the device with `.item()`, `.cpu()`, `.numpy()`, `float()` or
-`print`, under no condition, in the loop or in what it calls. Reads that decide what runs next are left alone, and reads
-one right after the other count as one.
+Finds training steps, in a loop or in a method that a trainer calls for every batch, that always read tensors of the
+device with `.item()`, `.cpu()`, `float()`, an f-string, `print` or a logger, in the step or in what it calls. Reads
+that decide what runs next, or give a size, are left alone, and reads one right after the other count as one.
 
 ## Why is this bad?
 
@@ -57,6 +57,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.source.syntax import FunctionDefinition
 from dl_lint.transfers import step_waits
 
 if TYPE_CHECKING:
@@ -64,17 +65,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project import Project
-    from dl_lint.transfers.step_waits import Step
-
-
-def _called_from(project: Project, step: Step) -> Iterator[Related]:
-    """The loop, where what reads is a function that it calls."""
-    if project.site(step.reads[0]).scope.function is not step.loop.function:
-        yield Related(project.place(step.loop.node), "in each step of this loop")
+    from dl_lint.transfers.step_waits import Step, Wait
 
 
 def _once(step: Step) -> bool:
-    return len(step.reads) < 2
+    return len(step.waits) < 2 and step.waits[0].loop is None
 
 
 QUIET = (Quiet("advice", "a step waits once", _once),)
@@ -82,19 +77,32 @@ QUIET = (Quiet("advice", "a step waits once", _once),)
 
 @rule("DL108", severity="slow", quiet=QUIET)
 def sync_every_step(project: Project) -> Iterator[Finding]:
-    told: set[ast.Call] = set()
+    reported: set[ast.AST] = set()
     for step in step_waits.waiting_steps(project):
-        first, *others = step.reads
-        if told.issuperset(step.reads) or not project.site(first).scope.file.linted:
+        nodes = dict.fromkeys(one.node for one in step.waits)
+        first = next((one for one in step.waits if one.loop is not None), step.waits[0])
+        if reported.issuperset(nodes) or not project.site(first.node).scope.file.linted:
             continue
-        told.update(step.reads)
-        often = "" if not others else f" {len(step.reads)} times"
-        others = [one for one in dict.fromkeys(others) if one is not first]  # a function may be called twice
+        reported.update(nodes)
+        if first.loop is not None:
+            when = f" in each pass of a loop ({project.told(project.place(first.loop))})"
+        else:
+            when = f" {len(step.waits)} times" if len(step.waits) > 1 else ""
         yield Finding(
-            project.place(first),
-            f"every training step waits{often} for the device to have done all that is queued, to read a number, "
+            project.place(first.node),
+            f"every training step waits{when} for the device to have done all that is queued, to read a number, "
             "and the next kernels are queued after that",
             "keep it as a tensor (`detach()`), and read it every n-th step or after the loop",
-            (*(Related(project.place(one), "and here") for one in others), *_called_from(project, step)),
+            tuple(_related(project, step, first)),
             subject=(step,),
         )
+
+
+def _related(project: Project, step: Step, first: Wait) -> Iterator[Related]:
+    others = dict.fromkeys(one.node for one in step.waits if one.node is not first.node)
+    yield from (Related(project.place(one), "and here") for one in others)
+    beside = dict.fromkeys(node for one in step.waits for node in one.instead)
+    yield from (Related(project.place(one), "or here, where this is called instead") for one in beside)
+    if project.site(first.node).scope.function is not step.function:
+        what = "function" if isinstance(step.node, FunctionDefinition) else "loop"
+        yield Related(project.place(step.node), f"in each step of this {what}")

@@ -98,10 +98,6 @@ FARTHEST = 4
 """Calls that a device is followed through; it is made in main() and handed on two or three times."""
 
 
-FARTHEST = 4
-"""Calls that a device is followed through; it is made in main() and handed on two or three times."""
-
-
 @feature("devices that are accelerators", True)
 def is_accelerator(program: Program, expr: ast.expr) -> bool:
     """Whether a device is an accelerator, at least where there is one, for all known callers.

@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing, scopes
+from dl_lint.flow.enclosing import LoopNode
 from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.outcomes import truth_of
 from dl_lint.flow.purity import is_pure
@@ -26,13 +27,12 @@ from dl_lint.flow.values import (
     WhenAccelerated,
     alternatives,
 )
-from dl_lint.pipeline import loops
-from dl_lint.source.syntax import FunctionDefinition, called, dotted, walk
+from dl_lint.pipeline import loops, trainers
+from dl_lint.source.syntax import ForStatement, FunctionDefinition, called, dotted, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
     from dl_lint.flow.scopes import Binding, Scope, Store
 
@@ -52,19 +52,23 @@ _KNOWN = (Const, Option, External, Module, Function, Class, Collection, Table, N
 """What is known to be as it was written or given at the start."""
 
 
-def repeating_loop(program: Program, node: ast.AST, value: ast.expr) -> LoopNode | None:
-    """A loop over batches that comes to a place in every pass, with a ``value`` there that is the same each time."""
+Repeating = LoopNode | FunctionDefinition
+"""A loop over batches, or a function that a trainer calls for each batch."""
+
+
+def repeating_loop(program: Program, node: ast.AST, value: ast.expr | None) -> Repeating | None:
+    """What comes to a place for every batch, with a ``value`` there that is the same each time, if one is given."""
     for one in call_graph.passes(program, node):
         if one.through:
             return None
         if isinstance(one.loop, FunctionDefinition):
             function = enclosing.function_of(program, node)
-            if not _is_same(program, value) or not _always_hold(program, one.guards):
+            if (value is not None and not _is_same(program, value)) or not _always_hold(program, one.guards):
                 return None
             return _entering_loop(program, function, frozenset())
         if one.loop in _over_batches(program):
             same = not any(enclosing.changes_in(program, test, one.loop) for test, _ in one.guards)
-            return one.loop if same and _is_invariant(program, value, one.loop) else None
+            return one.loop if same and (value is None or _is_invariant(program, value, one.loop)) else None
     return None
 
 
@@ -102,13 +106,19 @@ def _entries(program: Program) -> dict[Scope, list[ast.Call]]:
 def _find_entries(program: Program) -> dict[Scope, list[ast.Call]]:
     found: defaultdict[Scope, list[ast.Call]] = defaultdict(list)
     over = loops.loader_loops(program)
-    waiting = list(dict.fromkeys(call for loop in over for call in calls_in(program, loop.node, loop.function)))
+    calls = [call for loop in over for call in calls_in(program, loop.node, loop.function)]
+    calls += [call for step in _run_by_trainers(program) for call in calls_in(program, None, step)]
+    waiting = list(dict.fromkeys(calls))
     for call in waiting:
         for function in _entered(program, call):
             if function not in found and len(found) < MOST_ENTERED:
                 waiting += calls_in(program, None, function)
             found[function].append(call)
     return found
+
+
+def _run_by_trainers(program: Program) -> frozenset[Scope]:
+    return program.once("run by trainers", lambda: frozenset(trainers.called_for_each_batch(program)))
 
 
 def calls_in(program: Program, within: LoopNode | None, function: Scope) -> Iterator[ast.Call]:
@@ -134,8 +144,10 @@ def _classes(program: Program, call: ast.Call) -> Iterator[Class]:
     yield from (one for one in alternatives(program.value(call.func)) if isinstance(one, Class))
 
 
-def _entering_loop(program: Program, function: Scope, seen: frozenset[Scope]) -> LoopNode | None:
-    """A loop over batches that enters a function in every pass."""
+def _entering_loop(program: Program, function: Scope, seen: frozenset[Scope]) -> Repeating | None:
+    """What enters a function for every batch."""
+    if function in _run_by_trainers(program) and isinstance(function.node, FunctionDefinition):
+        return function.node
     for call in _entries(program).get(function, ()) if function not in seen else ():
         for one in call_graph.passes(program, call):
             if one.through:
@@ -284,7 +296,11 @@ def _is_same_binding(program: Program, binding: Binding, node: ast.Name, seen: f
     if binding.kind == "param":
         if node.id == function.receiver:
             return isinstance(program.parent(node), ast.Attribute)
-        return all(_passes_same(program, Frame(function, call), node.id, seen) for call in _entries(program)[function])
+        return function not in _run_by_trainers(program) and all(
+            _passes_same(program, Frame(function, call), node.id, seen) for call in _entries(program)[function]
+        )
+    if isinstance(binding.node, ForStatement):
+        return _is_same(program, binding.node.iter, seen)  # the same ones, one after the other
     value = binding.value if binding.kind == "assign" and not binding.path else None
     return value is not None and _is_same(program, value, seen)
 

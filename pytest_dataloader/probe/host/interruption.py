@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 _LATER_SECONDS, _MOST_DELAYS = 0.02, 50
 """A signal comes so much later, so many times at most: what blocks for a second is interrupted all the same."""
-_INNERMOST = 4
+_INNERMOST = 6
+"""Frames that are looked at: of a queue that starts its thread, ``put`` is the fifth."""
 _TO_BE_FINISHED = re.compile(
     r"/(?:popen_fork\.py:_launch|child_process\.py:fork|tempfile\.py:\w+|multiprocessing/queues\.py:put)$"
 )

@@ -118,12 +118,13 @@ def of_what_another_package_holds(model, dataset):
 
 def depends_on_the_batch(model, dataset):
     for images, labels in DataLoader(dataset, num_workers=4):
-        real = torch.ones(images.size(0), 1).to(device)
+        real = torch.ones(images.size(0), 1).to(device)  # expect
         sizes = torch.tensor([image.shape[-1] for image in images]).to(device)
         count = len(labels)
-        index = torch.arange(count).cuda()
+        index = torch.arange(count).unsqueeze(0).cuda()
+        places = torch.arange(count).float().cuda()  # expect
         first = torch.tensor([count], device=device)
-        model(images, real, sizes, index, first)
+        model(images, real, sizes, index, first, places).backward()
 
 
 def depends_on_the_step(model, dataset, schedule):
@@ -401,7 +402,7 @@ class Lookup:
         self.radius = radius
 
     def __call__(self, at):
-        counts = torch.arange(self.count).to(at.device)
+        counts = torch.arange(self.count).to(at.device)  # expect
         return at + torch.linspace(-self.radius, self.radius, 9).to(at.device) + counts  # expect
 
 
@@ -444,7 +445,7 @@ def calls_them(dataset, optimizer):
 def of_what_is_passed(found, size, rate):
     sizes = torch.tensor([size]).to(found.device)
     rates = torch.tensor(rate).to(found.device)
-    counts = torch.arange(len(found)).to(found.device)
+    counts = torch.arange(len(found)).to(found.device)  # expect
     return found * sizes * rates * counts * torch.tensor([0.5 * rate, 1.0]).cuda()
 
 

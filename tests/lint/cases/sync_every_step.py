@@ -1,7 +1,13 @@
 import math
 
+import lightning
+import mxnet
 import torch
+import torch.distributed as dist
+import wandb
+from accelerate import Accelerator
 from torch.utils.data import DataLoader
+from transformers import Trainer as OfTransformers
 
 
 def twice(generator, critic, dataset):
@@ -251,7 +257,273 @@ class Adversaries:
             self.step(batch, seen)
 
 
+# --- losses in dicts, norms of gradients, collectives --------------------------------------------
+
+
+def losses_in_a_dict(model, criterion, optimizer, dataset, seen):
+    for images, targets in DataLoader(dataset, pin_memory=True):
+        losses = criterion(model(images.cuda(non_blocking=True)), targets.cuda(non_blocking=True))
+        for loss in losses.values():
+            seen.append(loss.mean().item())  # expect
+        losses["total"].backward()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        seen.append(norm.item())
+
+
+def norm_of_a_wrapped_model(model, optimizer, dataset, norms=0.0):
+    for images in DataLoader(dataset, pin_memory=True):
+        model(images.cuda(non_blocking=True)).mean().backward()
+        norms += model.clip_grad_norm_(1.0).item()  # expect advice
+        optimizer.step()
+
+
+def norms_one_by_one(parameters):
+    total = 0.0
+    for parameter in parameters:
+        if parameter.grad is None:
+            continue
+        total += parameter.grad.detach().norm(2).item() ** 2  # expect
+    return total**0.5
+
+
+def with_norms(model, optimizer, dataset, writer):
+    for step, images in enumerate(DataLoader(dataset, pin_memory=True)):
+        model(images.cuda(non_blocking=True)).mean().backward()
+        writer.add_scalar("norm", norms_one_by_one(model.parameters()), step)
+        optimizer.step()
+
+
+def over_ranks(value):
+    total = value.clone()
+    dist.all_reduce(total)
+    return total.item() / dist.get_world_size()  # expect
+
+
+def two_means(model, optimizer, dataset):
+    for images in DataLoader(dataset, pin_memory=True):
+        near, far = model(images.cuda(non_blocking=True))
+        (near + far).backward()
+        optimizer.step()
+        print(over_ranks(near.detach()), over_ranks(far.detach()))
+
+
+class Dice(torch.nn.Module):
+    def forward(self, found, wanted):
+        score = (found * wanted).sum()
+        return 1 - score.mean(), score.detach().cpu().numpy()  # expect
+
+
+class Dicing:
+    def __init__(self, model, optimizer, loader):
+        self.model, self.criterion, self.optimizer, self.loader = model, Dice(), optimizer, loader
+
+    def epoch(self, log):
+        for images, targets in self.loader:
+            loss, scores = self.criterion(self.model(images.cuda()), targets.cuda())
+            loss.backward()
+            self.optimizer.step()
+            log.append((loss.item(), scores))
+
+
+def dices(model, optimizer, dataset):
+    Dicing(model, optimizer, DataLoader(dataset)).epoch([])
+
+
+def on_the_host_loss(found, wanted):
+    return ((found.cpu() - wanted.cpu()) ** 2).mean()  # expect advice
+
+
+def with_a_loss_on_the_host(model, optimizer, dataset, total=0.0):
+    for images, wanted in DataLoader(dataset, pin_memory=True):
+        images, wanted = images.cuda(non_blocking=True), wanted.cuda(non_blocking=True)
+        loss = on_the_host_loss(model(images), wanted)
+        loss.backward()
+        optimizer.step()
+        total += loss.detach()
+
+
+# --- shown as a text, logged -----------------------------------------------------------------
+
+
+def in_a_text(model, optimizer, dataset, bar):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        bar.set_description(f"loss {loss:.3f}")  # expect advice
+
+
+def by_a_logger(model, optimizer, dataset):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        wandb.log({"loss": loss})  # expect advice
+
+
+# --- under tests that hold in nearly every step -------------------------------------------------
+
+
+def in_the_default_mode(model, optimizer, dataset, mode="plain", total=0.0):
+    for images in DataLoader(dataset, pin_memory=True):
+        images = images.cuda(non_blocking=True)
+        if mode in ["plain"]:
+            loss = model(images).mean()
+            total += loss.item()  # expect advice
+            loss.backward()
+            optimizer.step()
+        if mode in ["double"]:
+            loss = model(images).mean() * 2
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+
+
+class Meter:
+    def __init__(self):
+        self.total = 0.0
+
+    def update(self, loss):
+        if isinstance(loss, torch.Tensor):
+            loss = loss.item()  # expect advice
+        self.total += loss
+
+
+def with_a_meter(model, optimizer, dataset):
+    meter = Meter()
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        meter.update(loss)
+
+
+def where_weights_change(model, optimizer, dataset, bar):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset))
+    for images in loader:
+        with accelerator.accumulate(model):
+            loss = model(images).mean()
+            accelerator.backward(loss)
+            optimizer.step()
+        if accelerator.sync_gradients:
+            bar.set_postfix(loss=loss.item())  # expect advice
+
+
+def synchronises_at_times(model, optimizer, dataset, total=0.0):
+    for step, images in enumerate(DataLoader(dataset, pin_memory=True)):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()  # expect advice
+        if step % 100 == 0:
+            torch.cuda.synchronize()
+
+
+class Net(torch.nn.Module):
+    def forward(self, images, wanted, stats):
+        loss = (images - wanted).square().mean()
+        stats["loss"] = loss.item()  # expect advice
+        return loss
+
+
+class Other(torch.nn.Module):
+    def forward(self, images, wanted, stats):
+        loss = (images - wanted).abs().mean()
+        stats["loss"] = loss.item()
+        return loss
+
+
+def either_of_two(kind, optimizer, dataset):
+    model = Net() if kind == "net" else Other()
+    for batch in DataLoader(dataset, pin_memory=True):
+        batch = {name: one.cuda(non_blocking=True) for name, one in batch.items()}
+        loss = model(**batch, stats={})
+        loss.backward()
+        optimizer.step()
+
+
+# --- steps of trainers, and over batches of an unknown source -----------------------------------------
+
+
+class Pair(lightning.LightningModule):
+    def training_step(self, batch, batch_idx):
+        images, targets = batch
+        one, two = self.optimizers()
+        loss = self.critic(images, targets)
+        self.manual_backward(loss)
+        one.step()
+        self.seen.append(loss.item())  # expect
+        cost = self.maker(targets)
+        self.manual_backward(cost)
+        two.step()
+        self.seen.append(cost.item())
+
+    def validation_step(self, batch, batch_idx):
+        self.seen.append(self.critic(*batch).item())
+
+
+class Weighted(OfTransformers):
+    def compute_loss(self, model, inputs, return_outputs=False, **_):
+        loss = model(**inputs).loss
+        self.log({"loss": loss.item()})  # expect advice
+        return loss
+
+
+def over_batches(model, batches, optimizer, steps, seen):
+    for _ in range(steps):
+        loss = model(next(batches).to("cuda")).mean()
+        loss.backward()
+        seen.append(loss.item())  # expect
+        optimizer.step()
+        after = model(next(batches).to("cuda")).mean()
+        after.backward()
+        seen.append(after.item())
+
+
 # --- traps ---------------------------------------------------------------------------------
+
+
+def sizes(model, optimizer, dataset):
+    for images, lengths in DataLoader(dataset, pin_memory=True):
+        images, lengths = images.cuda(non_blocking=True), lengths.cuda(non_blocking=True)
+        longest = lengths.max().item()
+        rows = torch.zeros(lengths.sum().item())
+        model(images[:, :longest], rows).mean().backward()
+        optimizer.step()
+
+
+def texts_of_shapes(model, optimizer, dataset):
+    for images in DataLoader(dataset, pin_memory=True):
+        images = images.cuda(non_blocking=True)
+        model(images).mean().backward()
+        optimizer.step()
+        print(f"{images.shape} {len(images)} {images.device}")
+
+
+def metrics_of_another_library(model, optimizer, dataset, metric):
+    for images, targets in DataLoader(dataset, pin_memory=True):
+        found = model(images.cuda(non_blocking=True))
+        found.mean().backward()
+        optimizer.step()
+        print(f"{metric(found, targets):.3f}")  # which may be a number
+
+
+def logged_where_asked_for(model, optimizer, dataset, verbose=False):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        if verbose:
+            print(loss.item())
+
+
+def over_arrays(net, batches, losses):
+    for images in batches:
+        cost = net(images)
+        mxnet.autograd.backward(cost)
+        losses.append(cost.asnumpy().item())
 
 
 def shapes_of_gradients(model, dataset, optimizer, seen):

@@ -299,7 +299,8 @@ def test_what_a_stream_loses_is_counted_and_no_index_is_asked_for() -> None:
     assert "to one of the workers" in verdict.advice[0].text
 
 
-def test_what_a_stream_gives_with_fewer_workers_is_counted() -> None:
+def test_what_a_stream_gives_with_fewer_workers_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order, "_SECONDS", 60.0)
     seen = measure(DataLoader(Equal(40), 8, num_workers=4), setting=SETTING)
     assert [(each.workers, each.samples) for each in seen.fewer_workers] == [(1, 40), (2, 40), (3, 39)]
     assert "with 3 workers 39 samples come" in judge(seen).reason

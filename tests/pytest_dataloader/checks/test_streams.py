@@ -350,8 +350,8 @@ def test_of_a_wrapper_the_whole_is_measured_and_the_dataloader_inside() -> None:
     inner = "; of the DataLoader inside, its attribute loader"
     for check in NAMES:
         seen = verdict(check, made)
-        if check == "throughput" and "the interval says nothing" in seen.reason:
-            assert seen.outcome == "inconclusive"  # too busy a machine for a rate
+        if check == "throughput" and "the machine was busy" in seen.reason:
+            assert seen.outcome in ("passed", "inconclusive")
             continue
         assert seen.outcome == ("not_measured" if check in ("shards", "resume", "transfer") else "passed"), (
             check,

@@ -278,7 +278,9 @@ def _from_operands(program: Program, operand: Value | None, called: Made, last: 
     if not tensors and waited_for is not None:
         return operations.derived(waited_for, "operand", called)
     if not tensors:
-        plain = not operands or _plain(operands) or (last in FROM_DATA | LEGACY and is_data(program, expr.args[0]))
+        plain = not operands or _plain(operands)
+        if last in FROM_DATA | LEGACY:
+            plain = plain or all(map(_is_data, operands)) or is_data(program, expr.args[0])
         plain = plain or (last in LEGACY and len(expr.args) > 1)
         return Tensor(UNKNOWN, "pageable" if plain else "host" if last in LEGACY else "unknown", expr)
     if (last == "as_tensor" or last in LEGACY) and len(tensors) == len(operands) == 1:

@@ -1,0 +1,3 @@
+from dl_lint.models import *
+
+def log(data) -> Read[data]: ...

@@ -1,0 +1,684 @@
+"""A training step as a sequence of events: what it has the device do, and where the host waits for the device.
+
+The statements of a step, and of the functions of the project that it calls, are interpreted in order over an abstract
+domain: a value is on the device, on the host, or it is not known where. Each read of a device tensor is an event, and a
+value on the host remembers the reads that it comes of: so a number that decides what runs next, or that the device
+computes with, is told from one that is only shown or kept.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from dl_lint.flow import call_graph, effects
+from dl_lint.flow.interpreter import arguments, classes
+from dl_lint.flow.outcomes import by_default, truth
+from dl_lint.flow.values import UNKNOWN as NOT_KNOWN
+from dl_lint.flow.values import External, Frame, Function, Instance, Made, Tensor, alternatives
+from dl_lint.pipeline import loaders, loops, ranks, trip_counts
+from dl_lint.source.syntax import (
+    Comprehension,
+    ForStatement,
+    FunctionDefinition,
+    TryStatement,
+    called,
+    children,
+    dotted,
+    targets,
+)
+from dl_lint.transfers import copies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dl_lint.flow.enclosing import LoopNode
+    from dl_lint.flow.program import Program
+    from dl_lint.flow.scopes import Scope
+
+DEEPEST = 3
+"""Calls that a step is followed into."""
+
+MOST_ENTERED = 100
+"""Functions that one step is followed into."""
+
+RAREST = 2
+"""Samples that a batch must have for a test of its shape to let nearly all of them pass."""
+
+_STEPPING = ("opt", "scaler", "solver")
+"""Parts of the names of objects whose ``step`` changes the weights; that of a schedule or a profiler does not."""
+
+_TO_THE_HOST = ("Read", "Array")
+"""What a method is marked as that hands the host what a tensor holds."""
+
+Place = Literal["device", "host", "unknown"]
+
+Kind = Literal["launch", "forward", "read", "decision", "synchronisation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Where a value is: the abstract domain."""
+
+    place: Place = "unknown"
+    certain: bool = False
+    """Whether it is a tensor for certain; what a function that is not known makes of tensors may be a number."""
+    reads: frozenset[int] = frozenset()
+    """Of a value on the host, the numbers of the reads that it comes of."""
+    loop: LoopNode | None = None
+    """The loop over parameters, or over elements of a tensor, of one of which it is."""
+    parts: tuple[tuple[object, Held], ...] = ()
+    """Those of a tuple by position and of a dict by key, where they are known."""
+
+    def part(self, key: object) -> Held:
+        return dict(self.parts).get(key, replace(self, parts=()))
+
+
+UNKNOWN = Held()
+HOST = Held("host")
+DEVICE = Held("device", certain=True)
+
+
+def joined(values: Iterable[Held]) -> Held:
+    """What holds, or is computed of, several values: on the device if one of them may be."""
+    found = list(values)
+    device = [one for one in found if one.place == "device"]
+    on_host = bool(found) and all(one.place == "host" for one in found)
+    return Held(
+        "device" if device else "host" if on_host else "unknown",
+        any(one.certain for one in device),
+        frozenset(number for one in found for number in one.reads),
+        next((one.loop for one in found if one.loop is not None), None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a step comes to at ``node``, through ``calls``; ``always``, or in some steps only.
+
+    A launch gives the device much to do; a forward pass is a part of that. A read has the host wait until the device
+    has done all that is queued. So does a decision: of what the device has computed it depends what runs next.
+    """
+
+    kind: Kind
+    node: ast.AST
+    calls: tuple[ast.Call, ...]
+    always: bool
+    number: int
+    loop: LoopNode | None = None
+    """Of a read that each pass of a loop has, that loop."""
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where an interpretation is: in which function, reached through which calls, and what its names hold."""
+
+    function: Scope
+    names: dict[str, Held]
+    calls: tuple[ast.Call, ...] = ()
+    always: bool = True
+    returned: list[Held] = field(default_factory=list)
+    losses: frozenset[str] = frozenset()
+    """The names of what has a backward pass in the function."""
+
+
+class Steps:
+    """One step, interpreted: its ``events`` in order."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.events: list[Event] = []
+        self.needed: set[int] = set()
+        """The reads of which the step goes on to compute."""
+        self.beside: dict[ast.Call, list[Event]] = {}
+        """Of a call that enters one of several functions, the reads of those whose events are not among ``events``."""
+        self._moves = False
+        self._entered = 0
+        self._numbers = 0
+
+    def run(self, node: LoopNode | FunctionDefinition, function: Scope, names: dict[str, Held], batch: Held) -> None:
+        """Interpret the body of a loop over batches, or of a function, where ``names`` are known."""
+        self._moves = batch.place == "device" or any(one.place == "device" for one in names.values())
+        at = _Place(function, dict(names), losses=_losses(self.program, function))
+        if isinstance(node, ForStatement):
+            self._bind(at, node.target, self._element(at, node.iter, batch, None))
+        if not isinstance(node, ast.comprehension):
+            self._block(at, node.body)
+
+    def _add(self, kind: Kind, node: ast.AST, at: _Place) -> int:
+        self._numbers += 1
+        self.events.append(Event(kind, node, at.calls, at.always, self._numbers))
+        return self._numbers
+
+    def _read(self, node: ast.AST, held: Held, at: _Place) -> Held:
+        number = self._add("read", node, at)
+        self.events[-1] = replace(self.events[-1], loop=held.loop)
+        return Held("host", reads=held.reads | {number}, loop=held.loop)
+
+    # --- statements ------------------------------------------------------------------------
+
+    def _block(self, at: _Place, body: list[ast.stmt]) -> None:
+        for stmt in body:
+            self._statement(at, stmt)
+
+    def _statement(self, at: _Place, stmt: ast.stmt) -> None:
+        match stmt:
+            case ast.Assign() | ast.AnnAssign():
+                held = self._value(at, stmt.value)
+                for target in targets(stmt):
+                    self._bind(at, target, held)
+            case ast.AugAssign(target=target, value=value):
+                self._bind(at, target, joined([self._value(at, target), self._value(at, value)]))
+            case ast.Return(value=value):
+                at.returned.append(self._value(at, value))
+            case ast.If():
+                self._if(at, stmt)
+            case ast.For() | ast.AsyncFor():
+                self._for(at, stmt)
+            case ast.While(test=test, body=body):
+                self._test(at, test)
+                self._block(at, body)
+            case ast.With() | ast.AsyncWith():
+                for item in stmt.items:
+                    held = self._value(at, item.context_expr)
+                    if item.optional_vars is not None:
+                        self._bind(at, item.optional_vars, held)
+                self._block(at, stmt.body)
+            case ast.Try() | ast.TryStar():
+                self._try(at, stmt)
+            case ast.Match(subject=subject, cases=cases):
+                self._value(at, subject)
+                for case in cases:
+                    self._at_times(at, case.body)
+            case ast.Assert(test=test):
+                self._test(at, test)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                return
+            case _:
+                for child in children(stmt):
+                    if isinstance(child, ast.expr):
+                        self._value(at, child)
+
+    def _if(self, at: _Place, stmt: ast.If) -> None:
+        outcome = self._outcome(at, stmt.test)
+        self._test(at, stmt.test, decides=outcome is None)
+        if outcome is not None:
+            self._block(at, stmt.body if outcome else stmt.orelse)
+            return
+        always, before = at.always, dict(at.names)
+        arms = []
+        for body, taken in ((stmt.body, True), (stmt.orelse, False)):
+            at.names = dict(before)
+            at.always = always and self._is_usual(stmt.test, taken)
+            self._block(at, body)
+            if not body or not isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break):
+                arms.append(at.names)
+        at.always = always
+        at.names = _merged(arms) if arms else before
+
+    def _for(self, at: _Place, stmt: ForStatement) -> None:
+        over = self._value(at, stmt.iter)
+        self._bind(at, stmt.target, self._element(at, stmt.iter, over, stmt))
+        self._block(at, stmt.body)
+        at.names = {name: replace(held, loop=None) for name, held in at.names.items()}
+        self._block(at, stmt.orelse)
+
+    def _try(self, at: _Place, stmt: TryStatement) -> None:
+        self._block(at, stmt.body)
+        for handler in stmt.handlers:
+            self._at_times(at, handler.body)
+        self._block(at, stmt.orelse)
+        self._block(at, stmt.finalbody)
+
+    def _at_times(self, at: _Place, body: list[ast.stmt]) -> None:
+        """Interpret what only some steps come to."""
+        always, before = at.always, dict(at.names)
+        at.always = False
+        self._block(at, body)
+        at.always, at.names = always, _merged([before, at.names])
+
+    def _bind(self, at: _Place, target: ast.expr, held: Held) -> None:
+        match target:
+            case ast.Tuple() | ast.List():
+                for position, part in enumerate(target.elts):
+                    self._bind(at, part.value if isinstance(part, ast.Starred) else part, held.part(position))
+            case ast.Subscript(value=base, slice=index):
+                self._value(at, index)
+                name = dotted(base)
+                if name is not None:
+                    at.names[name] = joined([at.names.get(name, UNKNOWN), held])
+            case _:
+                name = dotted(target)
+                if name is not None:
+                    at.names[name] = held
+
+    # --- tests -----------------------------------------------------------------------------
+
+    def _test(self, at: _Place, test: ast.expr, decides: bool = True) -> None:
+        """A test of a value that the device computes is a decision, and so is one of a number that was read."""
+        held = self._value(at, test)
+        if decides:
+            self.needed |= held.reads
+            if held.place == "device" and at.always:
+                self._add("decision", test, at)
+
+    def _outcome(self, at: _Place, test: ast.expr) -> bool | None:
+        """How a test comes out in every step, as far as is known."""
+        match test:
+            case ast.UnaryOp(op=ast.Not(), operand=inner):
+                found = self._outcome(at, inner)
+                return None if found is None else not found
+            case ast.Call(func=ast.Name(id="isinstance" | "hasattr") | ast.Attribute(attr="is_tensor"), args=[of, *_]):
+                return True if self._peek(at, of).place == "device" else None
+            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
+                if self._peek(at, left).place == "device":
+                    return isinstance(op, ast.IsNot)
+        return truth(self.program, test)
+
+    def _peek(self, at: _Place, expr: ast.expr) -> Held:
+        """What an expression without calls holds."""
+        return self._value(at, expr) if dotted(expr) is not None else UNKNOWN
+
+    def _is_usual(self, test: ast.expr, outcome: bool) -> bool:
+        """Whether a test comes out so in nearly every step: unless a user asks for something else, or as it is of the
+        rank, the first step is over (``step > 0``), or the batch has more than one sample, as in the ``else`` of
+        ``x.shape[0] == 1``."""
+        if by_default(self.program, test) is outcome:
+            return True
+        if ranks.chooses_rank(test) or (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is | ast.IsNot)):
+            return True
+        match test:
+            case ast.Attribute(value=owner, attr=attr):
+                return outcome and effects.has(self.program, owner, attr, "Usual")
+            case ast.Compare(left=counter, ops=[ast.Gt() | ast.GtE()], comparators=[ast.Constant(value=0 | 1)]):
+                return outcome and trip_counts.is_counter(self.program, counter)
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.Lt() | ast.LtE()], comparators=[ast.Constant(value=most)]):
+                return not outcome and isinstance(most, int) and most <= RAREST and _is_shape(self.program, left)
+            case _:
+                return False
+
+    # --- expressions -----------------------------------------------------------------------
+
+    def _value(self, at: _Place, expr: ast.AST | None) -> Held:
+        match expr:
+            case None:
+                return HOST
+            case ast.Constant():
+                return HOST
+            case ast.Name():
+                return self._name(at, expr)
+            case ast.Attribute():
+                return self._attribute(at, expr)
+            case ast.Subscript():
+                return self._subscript(at, expr)
+            case ast.Call():
+                return self._call(at, expr)
+            case ast.Tuple() | ast.List():
+                held = [self._value(at, one) for one in expr.elts]
+                parts = () if any(isinstance(one, ast.Starred) for one in expr.elts) else tuple(enumerate(held))
+                return replace(joined(held), parts=parts)
+            case ast.Dict(keys=keys, values=values):
+                held = [self._value(at, one) for one in values]
+                named = [(key.value, one) for key, one in zip(keys, held, strict=True) if isinstance(key, ast.Constant)]
+                return replace(joined(held), parts=tuple(named) if len(named) == len(held) else ())
+            case ast.Compare(ops=[ast.Is() | ast.IsNot(), *_]):
+                joined([self._value(at, one) for one in children(expr)])
+                return HOST
+            case ast.BoolOp(values=[first, *others]):
+                found = [self._value(at, first)]
+                always, at.always = at.always, False
+                found += [self._value(at, one) for one in others]
+                at.always = always
+                return joined(found)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self._either(at, test, body, orelse)
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+                return self._comprehension(at, expr)
+            case ast.NamedExpr(target=target, value=value):
+                bound = self._value(at, value)
+                self._bind(at, target, bound)
+                return bound
+            case ast.JoinedStr(values=parts):
+                for part in parts:
+                    self._formatted(at, expr, part)
+                return HOST
+            case ast.BinOp(left=ast.Constant(value=str()), right=right):
+                self._value(at, right)
+                return HOST
+            case ast.Lambda():
+                return UNKNOWN
+            case _:
+                return joined([self._value(at, one) for one in children(expr) if isinstance(one, ast.expr)])
+
+    def _name(self, at: _Place, expr: ast.Name) -> Held:
+        held = at.names.get(expr.id)
+        return self._loss(at, expr.id, self._placed(expr) if held is None else held)
+
+    def _placed(self, expr: ast.expr) -> Held:
+        """Where the value of an expression lies as flow knows."""
+        match loaders.placement(self.program, self.program.value(expr)):
+            case "device":
+                return DEVICE
+            case "unknown":
+                return UNKNOWN
+            case _:
+                return HOST
+
+    def _loss(self, at: _Place, name: str, held: Held) -> Held:
+        """What has a backward pass is a tensor, and of the device in a step that moves something there."""
+        if name not in at.losses or held.place == "host":
+            return held
+        return DEVICE if self._moves or held.place == "device" else held
+
+    def _attribute(self, at: _Place, expr: ast.Attribute) -> Held:
+        name = dotted(expr)
+        if name is not None and name in at.names:
+            return self._loss(at, name, at.names[name])
+        held = self._value(at, expr.value)
+        if expr.attr == "grad":
+            return Held("device", certain=True, loop=held.loop) if self._moves else UNKNOWN
+        if held.place == "device":
+            return replace(HOST, loop=held.loop) if _is_metadata(self.program, expr.attr) else replace(held, parts=())
+        placed = self._placed(expr) if held.place == "unknown" and not isinstance(expr.value, ast.Call) else held
+        return self._loss(at, name or "", placed if placed.place != "unknown" else replace(held, parts=()))
+
+    def _subscript(self, at: _Place, expr: ast.Subscript) -> Held:
+        base, index = self._value(at, expr.value), self._value(at, expr.slice)
+        if base.place != "host":
+            self.needed |= index.reads - base.reads  # a key of a dict of numbers is none of them
+        if isinstance(expr.slice, ast.Constant) and base.parts:
+            return base.part(expr.slice.value)
+        if base.place == "host" and index.place == "device" and index.certain:
+            return self._read(expr, index, at)
+        return replace(base, parts=(), loop=index.loop if base.certain and index.loop is not None else base.loop)
+
+    def _either(self, at: _Place, test: ast.expr, body: ast.expr, orelse: ast.expr) -> Held:
+        outcome = self._outcome(at, test)
+        self._test(at, test, decides=outcome is None)
+        if outcome is not None:
+            return self._value(at, body if outcome else orelse)
+        always, found = at.always, []
+        for arm, taken in ((body, True), (orelse, False)):
+            at.always = always and self._is_usual(test, taken)
+            found.append(self._value(at, arm))
+        at.always = always
+        return joined(found)
+
+    def _comprehension(self, at: _Place, expr: Comprehension) -> Held:
+        outer = dict(at.names)
+        for clause in expr.generators:
+            over = self._value(at, clause.iter)
+            self._bind(at, clause.target, self._element(at, clause.iter, over, clause))
+            for test in clause.ifs:
+                self._test(at, test, decides=self._outcome(at, test) is None)
+        made = [expr.key, expr.value] if isinstance(expr, ast.DictComp) else [expr.elt]
+        held = joined([self._value(at, one) for one in made])
+        at.names = outer
+        return replace(held, loop=None)
+
+    def _formatted(self, at: _Place, text: ast.JoinedStr, part: ast.expr) -> None:
+        """A tensor in an f-string is read to be written out; what comes of it is a text."""
+        held = self._value(at, part.value) if isinstance(part, ast.FormattedValue) else HOST
+        if held.place == "device" and held.certain:
+            self._read(text, held, at)
+
+    def _element(self, at: _Place, iterated: ast.expr, held: Held, loop: LoopNode | None) -> Held:
+        """What a ``loop`` within a step takes in each of its passes, or that of the step itself."""
+        if held.parts:
+            return HOST if isinstance(held.parts[0][0], str) else joined(one for _, one in held.parts)
+        if loop is not None and loops.twice_at_most(self.program, loop):
+            return replace(held, loop=None)
+        if isinstance(iterated, ast.Call):
+            if effects.is_marked(self.program, iterated, "Weights"):
+                each = replace(held, loop=loop)
+                return replace(each, parts=((0, HOST), (1, each))) if called(iterated).startswith("named_") else each
+            if isinstance(iterated.func, ast.Attribute) and iterated.func.attr == "items":
+                return replace(held, parts=((0, HOST), (1, replace(held, parts=()))))
+            if isinstance(iterated.func, ast.Attribute) and iterated.func.attr == "values":
+                return held
+            if dotted(iterated.func) == "range":
+                return Held("host", loop=loop)
+            if dotted(iterated.func) == "enumerate" and iterated.args:
+                inner = self._element(at, iterated.args[0], held, loop)
+                return replace(inner, parts=((0, HOST), (1, inner)))
+            if dotted(iterated.func) == "zip":
+                inner_ = [self._element(at, one, self._peek(at, one), loop) for one in iterated.args]
+                return replace(joined(inner_), parts=tuple(enumerate(inner_)))
+        is_one_of_many = held.certain or held.place == "unknown"
+        return replace(held, loop=loop if is_one_of_many else None)
+
+    # --- calls -----------------------------------------------------------------------------
+
+    def _call(self, at: _Place, call: ast.Call) -> Held:
+        func = call.func
+        receiver = self._value(at, func.value) if isinstance(func, ast.Attribute) else UNKNOWN
+        given: dict[ast.AST, Held] = {}
+        for node in (*call.args, *call.keywords):
+            inner = node.value if isinstance(node, ast.keyword | ast.Starred) else node
+            given[node] = given[inner] = self._value(at, inner)
+        held = list(given.values())
+        if effects.is_backward(self.program, call):
+            self._backward(at, call, receiver, held)
+            return HOST
+        if called(call) == "step" and isinstance(func, ast.Attribute) and _is_optimizer(func.value):
+            self._add("launch", call, at)
+            self._enter(at, call, _closures(self.program, call), given, receiver)
+            return HOST
+        if called(call) == "synchronize":
+            self._add("synchronisation", call, at)
+            return HOST
+        if effects.is_marked(self.program, call, "Collective"):
+            self._add("launch", call, at)
+            return joined(held)
+        if effects.is_marked(self.program, call, "Weights"):
+            return Held("device" if self._moves else receiver.place, certain=True)
+        if called(call) == "keys":
+            return HOST
+        if called(call) == "format" and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Constant):
+            return HOST
+        if isinstance(func, ast.Attribute):
+            moved = self._moved(at, call, func, receiver)
+            if moved is not None:
+                return moved
+        entered = call_graph.entered(self.program, call)
+        if not entered and receiver.place == "device" and isinstance(func, ast.Attribute):
+            return self._method(at, call, func, receiver, held)
+        if entered and len(at.calls) < (DEEPEST if at.always else DEEPEST - 1):
+            return self._enter(at, call, entered, given, receiver)
+        return self._outside(at, call, receiver, held)
+
+    def _backward(self, at: _Place, call: ast.Call, receiver: Held, held: list[Held]) -> None:
+        """A loss that lies on the host makes the reads it comes of no less needless."""
+        owner = alternatives(self.program.value(call.func.value)) if isinstance(call.func, ast.Attribute) else ()
+        if call.args and not any(isinstance(one, External) for one in owner):
+            self._moves = True  # ``accelerator.backward(loss)``
+        self.needed -= joined([receiver, *held[:1]]).reads
+        self._add("launch", call, at)
+
+    def _moved(self, at: _Place, call: ast.Call, func: ast.Attribute, receiver: Held) -> Held | None:
+        """The result of a copy between host and device; None for another method."""
+        if func.attr not in ("to", "cuda", "xpu", "npu", "cpu"):
+            return None
+        move = copies.transfer(self.program, call, func)
+        if move.destination == "device":
+            self._moves = True
+            self.needed |= receiver.reads
+            return Held("device", certain=True, loop=receiver.loop)
+        if move.destination != "cpu":
+            return replace(receiver, parts=())
+        if receiver.place != "device":
+            return Held("host", reads=receiver.reads, loop=receiver.loop)
+        return self._read(call, receiver, at) if move.asynchronous is not True else HOST
+
+    def _method(self, at: _Place, call: ast.Call, func: ast.Attribute, receiver: Held, held: list[Held]) -> Held:
+        """A method of a device tensor, or of a dict or list of such."""
+        model = self.program.models.get(f"torch.Tensor.{func.attr}")
+        if model.has(*_TO_THE_HOST):
+            return self._read(call, receiver, at)
+        if _is_metadata(self.program, func.attr):
+            return replace(HOST, loop=receiver.loop)
+        for one in held:
+            self.needed |= one.reads
+        return replace(receiver, parts=receiver.parts if func.attr in ("items", "values", "copy") else ())
+
+    def _outside(self, at: _Place, call: ast.Call, receiver: Held, held: list[Held]) -> Held:
+        """A function that is not followed into, by what stubs say of it."""
+        program, found = self.program, joined(held)
+        values = alternatives(program.value(call.func))
+        models = [program.models.get(one.name) for one in values if isinstance(one, External)]
+        if any(one.has("Read") for one in models) or effects.is_marked(program, call, "Read"):
+            return (
+                self._read(call, found, at)
+                if found.place == "device" and found.certain
+                else replace(found, place="host")
+            )
+        if any(one.has("Metadata") for one in models) or dotted(call.func) in ("len", "isinstance", "hasattr", "type"):
+            return HOST
+        of_torch = bool(values) and all(isinstance(one, External) and one.name.startswith("torch.") for one in values)
+        computes = of_torch or found.place == "device" or dotted(call.func) == "range"
+        if computes and not isinstance(program.parent(call), ast.Expr):
+            self.needed |= found.reads
+        every = joined([receiver, *held])
+        if every.place != "device":
+            return replace(every, place="unknown" if every.place == "unknown" or not of_torch else "host")
+        module = of_torch or any(_is_module(program, one) for one in values)
+        name = dotted(call.func)
+        if name is not None and name not in at.names and set(values) <= {NOT_KNOWN}:
+            at.names[name] = Held("device")  # a model that is given what is on the device is there itself
+        if not of_torch and not isinstance(program.parent(call), ast.Expr):
+            self._add("forward", call, at)
+        return Held("device", certain=module and every.certain, loop=every.loop)
+
+    def _enter(
+        self, at: _Place, call: ast.Call, functions: Iterable[Scope], given: dict[ast.AST, Held], receiver: Held
+    ) -> Held:
+        """Interpret the functions of the project that a call enters; of several that it may, the one that reads most
+        is what the step is taken to do."""
+        runs: list[tuple[list[Event], list[Held]]] = []
+        before = self.events
+        for function in functions:
+            if (
+                self._entered >= MOST_ENTERED
+                or function.yields
+                or any(function in call_graph.entered(self.program, one) for one in at.calls)
+            ):
+                continue
+            self._entered += 1
+            self.events = []
+            runs.append((self.events, self._inside(at, call, function, given)))
+        self.events = before
+        if not runs:
+            return self._outside(at, call, receiver, list(given.values()))
+        runs.sort(key=lambda run: sum(one.kind == "read" and one.always for one in run[0]), reverse=True)
+        self.events += runs[0][0]
+        for events, _ in runs[1:]:
+            self.beside.setdefault(call, []).extend(one for one in events if one.kind == "read" and one.always)
+        returned = [one for _, each in runs for one in each]
+        if len(returned) == 1:
+            return returned[0]
+        shapes = {tuple(key for key, _ in one.parts) for one in returned}
+        keys = shapes.pop() if len(shapes) == 1 else ()
+        parts = tuple((key, joined(one.part(key) for one in returned)) for key in keys)
+        return replace(joined(returned), parts=parts) if returned else HOST
+
+    def _inside(self, at: _Place, call: ast.Call, function: Scope, given: dict[ast.AST, Held]) -> list[Held]:
+        names = dict(at.names) if function.parent is at.function else {}
+        own, outer = function.receiver, at.function.receiver
+        on_self = (
+            isinstance(call.func, ast.Attribute) and outer is not None and dotted(call.func.value) in (outer, None)
+        )
+        if own is not None and on_self:
+            names |= _renamed(at.names, outer or "", own)
+        for param in function.params:
+            if param.name == own:
+                continue
+            names[param.name] = self._passed(call, function, param.name, param.kind, given)
+        inner = _Place(function, names, (*at.calls, call), at.always, losses=_losses(self.program, function))
+        match function.node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() as node:
+                self._block(inner, node.body)
+            case ast.Lambda(body=body):
+                inner.returned.append(self._value(inner, body))
+            case _:
+                pass
+        if own is not None and on_self:
+            at.names |= _renamed(inner.names, own, outer or "")
+        return inner.returned
+
+    def _passed(self, call: ast.Call, function: Scope, name: str, kind: str, given: dict[ast.AST, Held]) -> Held:
+        if kind in ("args", "kwargs"):
+            return joined(given.values())
+        node = arguments.passed(self.program, Frame(function, call), name).node
+        if node is call:
+            return HOST  # the default
+        return given.get(node, UNKNOWN)
+
+
+# --- what is asked of the program ------------------------------------------------------------
+
+
+def _merged(arms: list[dict[str, Held]]) -> dict[str, Held]:
+    """What names hold behind one of several arms."""
+    found = dict(arms[0])
+    for arm in arms[1:]:
+        for name, held in arm.items():
+            found[name] = held if found.get(name, held) == held else joined([found[name], held])
+    return found
+
+
+def _renamed(names: dict[str, Held], old: str, new: str) -> dict[str, Held]:
+    """What the attributes of an object hold, in a method that calls it by another name."""
+    return {f"{new}.{name[len(old) + 1 :]}": held for name, held in names.items() if name.startswith(f"{old}.")}
+
+
+def _losses(program: Program, function: Scope) -> frozenset[str]:
+    """The names of what has a backward pass in a function: what the method is called on, or given."""
+    found = set()
+    for scope in classes.with_inner(function):
+        for call in scope.calls:
+            if isinstance(call.func, ast.Attribute) and effects.is_backward(program, call):
+                of = call.func.value
+                if isinstance(of, ast.Call) and of.args:
+                    of = of.args[0]  # ``scaler.scale(loss).backward()``
+                given = next(map(dotted, call.args), None)  # ``accelerator.backward(loss)``
+                found.add(given or dotted(of))
+    return frozenset(name for name in found if name is not None)
+
+
+def _is_optimizer(expr: ast.expr) -> bool:
+    name = (dotted(expr.value if isinstance(expr, ast.Subscript) else expr) or "").lower()
+    return any(part in name for part in _STEPPING)
+
+
+def _closures(program: Program, call: ast.Call) -> Iterator[Scope]:
+    """The functions of the project that a call is given."""
+    for arg in (*call.args, *(keyword.value for keyword in call.keywords)):
+        for one in alternatives(program.value(arg)):
+            if isinstance(one, Function):
+                yield one.scope
+
+
+def _is_module(program: Program, value: object) -> bool:
+    """Whether a value is a module of torch: calling it gives tensors."""
+    if isinstance(value, Tensor):
+        return _is_module(program, value.source)
+    if isinstance(value, Instance):
+        return "torch.nn.Module" in classes.external_bases(program, value.cls)
+    return isinstance(value, Made) and value.name.startswith("torch.nn.")
+
+
+def _is_shape(program: Program, expr: ast.expr) -> bool:
+    """Whether an expression is a number of a shape: ``x.shape[0]``, ``x.size(0)``, ``len(x)``."""
+    if isinstance(expr, ast.Call):
+        return called(expr) == "len" or _is_metadata(program, called(expr))
+    return (
+        isinstance(expr, ast.Subscript)
+        and isinstance(expr.value, ast.Attribute)
+        and _is_metadata(program, expr.value.attr)
+    )
+
+
+def _is_metadata(program: Program, name: str) -> bool:
+    """Whether an attribute or a method of a tensor is known without its values."""
+    return name == "type" or program.models.has(f"torch.Tensor.{name}", "Metadata")
