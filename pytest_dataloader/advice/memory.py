@@ -61,6 +61,7 @@ def screen(seen: Memory, allowed: str = "") -> str:
         f"  worker {worker.worker}: private memory +{size(worker.private_growth_bytes)}, of it "
         f"{size(worker.copied_bytes)} copied from the parent, in {percent(seen.epoch_seen)} of an epoch"
         for worker in seen.worker_growth[:8]
+        if worker.private_growth_bytes >= MATTERS
     ]
     return "\n".join(lines)
 
