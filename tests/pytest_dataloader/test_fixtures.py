@@ -271,7 +271,7 @@ def test_a_loader_is_compared_with_a_reference(project: Project) -> None:
     }
     done.stdout.fnmatch_lines(
         [
-            "E *compare: * times the reference *, 50 % more tolerated",
+            "E *compare: * times the reference *, limit 1.50 times",
             "E *dataloader_throughput: expected a torch.utils.data.DataLoader, got list, whose items are no batches",
             "E *dataloader_throughput: tolerance: expected a share between 0 and 1, got 15",
         ]

@@ -500,7 +500,7 @@ def test_a_quick_run_collects_what_applies_and_starts_workers_by_one_method(proj
     assert "failed" not in verdicts.values()
     portability = loaders["plain"]["checks"]["portability"]
     assert [start["method"] for start in portability["evidence"]["starts"]] == ["fork"]
-    assert "picklable under forkserver and spawn" in portability["reason"]
+    assert "picklable for forkserver and spawn" in portability["reason"]
 
     assert set(loaders["ranks"]["checks"]) == {"shards"}
     assert [world["world_size"] for world in loaders["ranks"]["checks"]["shards"]["evidence"]["worlds"]] == [2]

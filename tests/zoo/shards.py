@@ -191,17 +191,17 @@ def weighted_alike(rank: int = 0, world_size: int = 1) -> DataLoader[Any]:  # no
 FAULTS = {
     "weighted, with one seed": Case(lambda: weighted_alike, "read the same samples", "DL406"),
     "a callable that ignores its rank": Case(lambda: ignores_rank, "read the same samples", "DL406"),
-    "overlapping shares": Case(lambda: off_by_one, "samples come on several ranks", "DL406", 4),
-    "shares of unequal length": Case(lambda: unequal, "some wait for ever", "", 2),
+    "overlapping shares": Case(lambda: off_by_one, "samples are read by several", "DL406", 4),
+    "shares of unequal length": Case(lambda: unequal, "ranks with more batches hang", "", 2),
     "set_epoch without effect": Case(lambda: own_sampler, "set_epoch changes nothing", "DL401"),
     "no share asked for two ranks": Case(lambda: DataLoader(Rows(SIZE), 8), "read the same samples", "DL406", 2),
     "stream by worker alone": Case(stream(by_worker_alone), "read the same samples", "DL405", 2),
-    "stream by rank or by worker": Case(stream(by_one_of_both), "samples come on several ranks", "DL406"),
+    "stream by rank or by worker": Case(stream(by_one_of_both), "samples are read by several", "DL406"),
     "stream that loses its rest": Case(stream(loses_rest), "on no rank", "DL406"),
 }
 
 CLEAN = {
-    "weighted, with a seed for each rank": Case(lambda: weighted_by_rank, "with replacement, each its own"),
+    "weighted, with a seed for each rank": Case(lambda: weighted_by_rank, "with replacement, each on its own"),
     "distributed sampler": Case(distributed),
     "distributed sampler, padded": Case(lambda: distributed(SIZE + 1), "padding repeats"),
     "distributed sampler, cut": Case(lambda: distributed(SIZE + 1, drop_last=True)),

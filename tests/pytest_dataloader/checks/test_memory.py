@@ -496,8 +496,8 @@ def test_every_attribute_and_worker_that_was_looked_at_has_a_line_of_its_own() -
     [
         (COPYING, "keep dataset.rows in a fixed-width numpy array (numpy.array(paths, dtype=numpy.bytes_)) or"),
         (replace(COPYING, attribute="", type="dict"), "keep the data in one array per field (numpy, pyarrow), or one"),
-        (replace(COPYING, replacement=PACKED), "workers share its pages for good; tried with 4,096 of its records as "
-         "one array of bytes: 0 % copied by reading them all, 60 B and 1.2 us a record"),
+        (replace(COPYING, replacement=PACKED), "workers share its pages\ntried with 4,096 of its records as "
+         "one array of bytes: 0 % copied, 60 B and 1.2 us a record"),
     ],
     ids=["paths", "records", "tried on the spot"],
 )  # fmt: skip
@@ -977,9 +977,9 @@ def test_a_large_permutation_is_named_and_blocks_were_tried() -> None:
     seen = measured(DataLoader(Numbers(8 * MILLION), batch_size=256, shuffle=True))
     verdict = memory.judge(seen)
     assert (seen.kinds, verdict.outcome) == (("sampler_memory",), "failed")
-    assert "MB in the main process are held by RandomSampler, 40 B for each of 8,000,000 samples" in verdict.reason
+    assert "MB in the main process for RandomSampler\n40 B for each of 8,000,000 samples" in verdict.reason
     assert seen.sampler.blockwise_bytes < 10 * MB
-    assert "tried with blocks of 65,536" in verdict.advice[0].text
+    assert "Tried with 65,536" in verdict.advice[0].text
 
 
 def test_a_sampler_that_raises_is_told_as_not_known() -> None:

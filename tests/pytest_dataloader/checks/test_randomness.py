@@ -195,21 +195,21 @@ def test_a_twin_is_not_accused(name: str) -> None:
     ("name", "told"),
     [
         ("numpy's global generator", "numpy.random: all draws differ ("),
-        ("seeded by the index", "random: draws alike whenever the same sample is read ("),
-        ("evaluation with a constant seed", "torch: draws alike for every sample, as an evaluation may ("),
+        ("seeded by the index", "random: same draws whenever the same sample is read ("),
+        ("evaluation with a constant seed", "torch: same draws for every sample, as an evaluation may ("),
         (
             "made in the worker from a fixed seed, evaluation",
-            "collate_fn.generator: draws alike in every epoch, as an evaluation may (",
+            "collate_fn.generator: same draws in every epoch, as an evaluation may (",
         ),
         (
             "made in the iteration by worker, evaluation",
-            "noisy_from.<locals>.noisy.rng: draws alike in every epoch, as an evaluation may (",
+            "noisy_from.<locals>.noisy.rng: same draws in every epoch, as an evaluation may (",
         ),
         (
             "shuffle buffer seeded alike",
-            "numpy.random: all draws differ; buffered.rng: draws alike to order or choose samples, as workers",
+            "numpy.random: all draws differ (",
         ),
-        ("draws without effect", "without_effect.rng: draws alike that change no sample ("),
+        ("draws without effect", "without_effect.rng: same draws that change no sample ("),
     ],
 )
 def test_draws_that_come_again_are_not_said_to_differ(name: str, told: str) -> None:
@@ -328,7 +328,7 @@ def test_a_loader_that_raises_or_hangs_is_not_judged(monkeypatch: pytest.MonkeyP
 def test_what_a_slow_dataset_did_not_show_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(randomness, "_SECONDS", 0.0)
     seen = measure(DataLoader(Rows(from_numpy), 8, num_workers=2), setting=QUICK)
-    assert "not all that were planned" in judge(seen).reason
+    assert "not all planned samples were read" in judge(seen).reason
 
 
 def call(
@@ -377,7 +377,7 @@ def test_ranks_that_draw_the_same_numbers_are_named(options: dict[str, Any]) -> 
         seen = measure(DataLoader(Drawing(), batch_size=4, **options), setting=QUICK)
     assert randomness.merge_ranks(seen, {0: told[0], 1: told[1]}, 2).faults == ()
     verdict = judge(randomness.merge_ranks(seen, told, 3))
-    assert (verdict.outcome, verdict.reason) == ("failed", "torch gave the same numbers to all ranks (ranks 0 and 2)")
+    assert (verdict.outcome, verdict.reason) == ("failed", "torch draws identical numbers on ranks\nranks 0 and 2")
 
 
 class Drawing(Rows):

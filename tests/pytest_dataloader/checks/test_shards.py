@@ -437,8 +437,8 @@ class Noting(IterableDataset[Any]):
     ("note", "outcome", "says"),
     [
         (lambda rank, world: {"read": {"rank": rank, "world_size": world}}, "passed", "disjoint and complete"),
-        (lambda rank, _: {"rank": rank}, "inconclusive", "48 of their samples are not among the 96 of one rank alone"),
-        (lambda _, world: {"of": world}, "inconclusive", "what they hold changes with the rank or with their batch"),
+        (lambda rank, _: {"rank": rank}, "inconclusive", "48 samples are not among the 96 that one rank reads alone"),
+        (lambda _, world: {"of": world}, "inconclusive", "content depends on the rank or on the batch"),
     ],
     ids=["a part of its own", "the rank among the rest", "the world among the rest"],
 )

@@ -194,7 +194,7 @@ def test_segments_of_torch_without_a_descriptor_are_told_from_others() -> None:
     [of_torch] = shm.judge(replace(SEEN, leaks=(named,))).advice
     [other] = shm.judge(replace(SEEN, leaks=(replace(named, example="psm_1"),))).advice
     assert of_torch.code == "DL305"
-    assert other.text == "close() and unlink() what multiprocessing.shared_memory makes"
+    assert other.text == "call close() and unlink() on each multiprocessing.shared_memory.SharedMemory"
 
 
 class Rows(Dataset[Any]):
@@ -375,7 +375,7 @@ def test_segments_that_batches_name_are_for_whoever_takes_them() -> None:
     seen = measured(load(Rows(hands_over), collate_fn=list))
     verdict = shm.judge(seen)
     assert (verdict.outcome, seen.leaked) == ("inconclusive", 0)
-    assert "whoever takes them must unlink" in verdict.reason
+    assert "the loop must unlink them" in verdict.reason
 
 
 def test_segments_of_others_are_not_counted() -> None:
@@ -446,7 +446,7 @@ def test_batches_that_cannot_fit_are_told_before_they_are_made(tmp_path: Path) -
 @pytest.mark.slow
 def test_batches_that_grow_until_nothing_fits_are_told_too(tmp_path: Path) -> None:
     said = with_small_shared_memory(tmp_path, 1_500_000, 8)
-    assert "failed /dev/shm ran out (8.4 MB)" in said
+    assert "failed /dev/shm is full (8.4 MB)" in said
     assert "No space left on device" in said
 
 

@@ -631,8 +631,8 @@ def test_a_loader_that_its_first_epoch_uses_up_is_a_fault(kind: str) -> None:
     make, what = USED_UP[kind]
     verdict = judge(measure(make(), setting=PATIENT))
     assert verdict.outcome == "failed"
-    assert verdict.reason == f"the second epoch is empty, after {what} is used up by it"
-    assert "make a new iterator in __iter__" in verdict.advice[0].text
+    assert verdict.reason == f"the second epoch is empty, the first had {what} is used up by it"
+    assert "return a new iterator from __iter__" in verdict.advice[0].text
 
 
 @pytest.mark.parametrize("settings", [{"num_workers": 1}, {}], ids=["workers of one epoch", "told the epoch"])
@@ -712,7 +712,7 @@ def test_a_worker_that_does_not_end_is_named() -> None:
     assert seen.fault == "none"
     assert judge(seen).outcome == "failed"
     assert "worker 0 (pid " in judge(seen).reason
-    assert "did not end by itself" in judge(seen).reason
+    assert "does not end after its epoch" in judge(seen).reason
 
 
 @pytest.mark.slow
