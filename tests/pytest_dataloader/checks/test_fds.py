@@ -40,7 +40,6 @@ pytestmark = [
 
 SEEN = evidence.FDS
 PEAK = "peak 50 of 1,000 descriptors"
-EXTENT = "seen in 4 epochs of the first 8 of 200 batches"
 FILES = Leak("a worker", "file", 8, "batch", 1.0, "/data/a.bin")
 BATCHES = Leak("the main process", "segment of torch", 40, "batch", 2.0, "/dev/shm/torch_7_1_1")
 SHARED = replace(BATCHES, where="a worker")

@@ -94,10 +94,10 @@ FAULTS: dict[str, tuple[Callable[[int], Any], Any, str, str]] = {
         lambda index: LAYER(row(index)), None, "gradients", "a batch requires gradients in 8 of 8 batches"
     ),
     "texts sorted without their labels": (
-        lambda index: (text(index), index), sorted_apart, "misaligned", "rows of [1] stand beside fields of other"
+        lambda index: (text(index), index), sorted_apart, "misaligned", "rows of [1] belong to another sample"
     ),
     "rows sorted without their classes": (
-        lambda index: (text(index), index % 3), sorted_apart, "misaligned", "rows of [1] stand beside fields of other"
+        lambda index: (text(index), index % 3), sorted_apart, "misaligned", "rows of [1] belong to another sample"
     ),
     "fields of the first sample": (
         optional, by_the_first, "field_missing", "['mask'] has fewer rows than samples in "
@@ -215,7 +215,7 @@ class Buffered(IterableDataset[Any]):
 @pytest.mark.parametrize(("buffer", "told"), [(1, False), (4, True), (600, False)])
 def test_a_stream_whose_batches_are_made_of_neighbours_is_told(buffer: int, told: bool) -> None:
     verdict = judge(measure(DataLoader(Buffered(buffer), 8), setting=SETTING))
-    assert (verdict.outcome, "came in one batch in the epoch before" in verdict.reason) == ("passed", told)
+    assert (verdict.outcome, "shared a batch in the epoch before" in verdict.reason) == ("passed", told)
     assert any("enlarge the shuffle buffer" in each.text for each in verdict.advice) is told
 
 

@@ -87,7 +87,6 @@ SMALL_CYCLES = replace(CYCLIC, reference_cycles=replace(CYCLES, peak_bytes=LARGE
 PERMUTATION = SamplerMemory("RandomSampler", 400 * MB, 10 * MB, 0.5, 2_600_000, 0.0015)
 SAMPLING = replace(SEEN, kind="sampler_memory", kinds=("sampler_memory",), sampler=PERMUTATION)
 SMALL_PERMUTATION = replace(PERMUTATION, held_bytes=40 * MB, samples=MB, blockwise_bytes=-1)
-HELD = "400.0 MB in the main process are held by RandomSampler, 40 B for each of 10,000,000 samples; the first batch of"
 CYCLE = KeptBatches("an epoch", "itertools.cycle", 520, 250, 131_080.0, True, True, 64, 0)
 AROUND = replace(KEEPING, kept_bytes_per_batch=0.0, kept_batches=CYCLE)
 GATHERING = replace(CYCLE, extent="unknown", keeper="kept of Module", batches=100, batches_in_epoch=1000)

@@ -37,8 +37,6 @@ QUICK = Setting()
 
 
 SEEN = evidence.RESUME
-EXACT = "exact after 2 stops of a run of 24 batches"
-COST = "; a snapshot every 4 steps costs 10 % of CPU time"
 DEAR = replace(SEEN, overhead=Overhead(4, 0.1, 0.05))
 SHIFTED = Resumption("after batch 6", "repeats", 1)
 

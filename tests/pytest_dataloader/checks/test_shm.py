@@ -38,7 +38,6 @@ pytestmark = [
 
 SEEN = evidence.SHM
 PEAK = "peak 41.0 kB of 8.0 MB"
-EXTENT = "seen in 4 epochs of the first 8 of 200 batches"
 UNSEEN = replace(SEEN, peak_bytes=0, peak_segments=0)
 BATCHES = Leak("the main process", "segment of torch", 40, "batch", 2.0, "/dev/shm/torch_7_1_1")
 OF_TORCH = ("torch_7_1_1", "torch_7_1_2", "torch_8_1_1")

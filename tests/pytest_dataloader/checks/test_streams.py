@@ -42,8 +42,6 @@ ROWS = torch.arange(2560, dtype=torch.float32).reshape(640, 4)
 
 
 CONTENTS, HELD, GROWTH, PROCESSES = evidence.CONTENTS, evidence.HELD, evidence.GROWTH, evidence.PROCESSES
-EXTENT = "seen in 4 epochs, 160 batches together"
-CAME = "80 batches in 2 epochs"
 POOL = replace(PROCESSES, children=3)
 
 

@@ -62,7 +62,10 @@ def test_shares_of_a_sampler_are_disjoint() -> None:
 
 def test_padding_is_told_and_no_fault() -> None:
     verdict = said(*(indexed([*range(rank, SIZE - 1, 2), 0][: SIZE // 2], size=SIZE - 1) for rank in range(2)))
-    assert (verdict.outcome, verdict.reason) == ("passed", "the 2 ranks of this job are disjoint; padding repeats 1")
+    assert (verdict.outcome, verdict.reason) == (
+        "passed",
+        "the 2 ranks of this job are disjoint\npadding repeats 1 sample",
+    )
 
 
 def test_ranks_that_read_all_are_a_fault_though_each_shuffles() -> None:
@@ -128,7 +131,7 @@ def test_few_contents_in_common_are_inconclusive() -> None:
 
 def test_streams_that_are_padded_to_whole_batches_are_not_accused() -> None:
     padded = [streamed([*range(40), *range(90, 98)], batch_size=8), streamed([*range(50, 90), *range(8)], batch_size=8)]
-    assert said(*padded).reason.endswith("are disjoint; padding repeats 8")
+    assert said(*padded).reason.endswith("are disjoint\npadding repeats 8 samples")
     assert said(*(dataclasses.replace(each, batch_size=2) for each in padded)).outcome == "inconclusive"
 
 
