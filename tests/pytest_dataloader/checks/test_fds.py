@@ -415,11 +415,11 @@ def test_an_epoch_without_batches_is_not_passed(check: Any) -> None:
 @pytest.mark.parametrize(
     ("leak", "told"),
     [
-        (Leak("a worker", "file", 8, "batch", 8.0, "/x"), "8 files /x for each batch, in a worker (8 seen)"),
-        (Leak("a worker", "pipe", 9, "epoch", 1.06, "pipe:[1]"), "1 pipe for each epoch, in a worker (9 seen)"),
+        (Leak("a worker", "file", 8, "batch", 8.0, "/x"), "8 files /x per batch, in a worker (8 seen)"),
+        (Leak("a worker", "pipe", 9, "epoch", 1.06, "pipe:[1]"), "1 pipe per epoch, in a worker (9 seen)"),
         (
             Leak("the main process", "segment of torch", 5, "batch", 0.25, "/dev/shm/torch_1"),
-            "0.25 segments of torch for each batch, in the main process (5 seen)",
+            "0.25 segments of torch per batch, in the main process (5 seen)",
         ),
     ],
 )

@@ -357,7 +357,7 @@ def test_an_epoch_left_early_leaves_files_under_the_file_system_strategy() -> No
     seen = measured(load())
     verdict = shm.judge(seen)
     assert verdict.outcome == "failed"
-    assert "epochs that are left early leave" in verdict.reason
+    assert "left in /dev/shm by epochs that ended early" in verdict.reason
     assert "DL208" in {advice.code for advice in verdict.advice}
     offer = verdict.advice[-1].text
     assert all(f"/dev/shm/{name}" in offer for name in seen.names)
@@ -438,7 +438,9 @@ def with_small_shared_memory(tmp_path: Path, size: int, large_from: int) -> str:
 
 def test_batches_that_cannot_fit_are_told_before_they_are_made(tmp_path: Path) -> None:
     said = with_small_shared_memory(tmp_path, 500_000, 0)
-    assert said.startswith("0 failed 2 workers x prefetch_factor 2 + 1 batches of 4.0 MB are 20.0 MB")
+    assert said.startswith(
+        "0 failed 20.0 MB of prefetched batches do not fit into /dev/shm of 8.4 MB\n2 workers x prefetch_factor=2 + 1 "
+    )
     assert said.endswith("/dev/shm holds 8.4 MB: not run")
 
 

@@ -7,6 +7,7 @@ import itertools
 import multiprocessing
 import os
 import random
+import re
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -343,7 +344,7 @@ def test_of_a_wrapper_the_whole_is_measured_and_the_dataloader_inside() -> None:
     made = stream(Prefetcher(num_workers=1))
     assert made.path == "loader"
     assert "around DataLoader(TensorDataset, batch_size=16, num_workers=1)" in loaders.describe(made)
-    inner = "; of the DataLoader inside, its attribute loader"
+    inner = "\nof the DataLoader inside, its attribute loader"
     for check in NAMES:
         seen = verdict(check, made)
         if check == "throughput" and "the machine was busy" in seen.reason:
@@ -362,7 +363,7 @@ def test_of_a_wrapper_the_whole_is_measured_and_the_dataloader_inside() -> None:
 def test_torchdata_nodes_and_their_worker_processes_are_measured() -> None:
     node = nodes.ParallelMapper(nodes.IterableWrapper(range(64)), abs, num_workers=2, method="process")
     made = stream(nodes.Loader(nodes.Batcher(node, 4)))
-    assert "4 child processes, all of which ended; 32 batches in 2 epochs" in verdict("workers", made).reason
+    assert "4 child processes, all of which ended\n32 batches in 2 epochs" in verdict("workers", made).reason
     for check in ("fds", "shm"):  # an epoch that is left early leaves its batches on their way
         assert verdict(check, stream(nodes.Loader(nodes.Batcher(endless(), 4)))).outcome == "passed"
     order = verdict("order", made)
@@ -453,7 +454,7 @@ def caching(around: Around) -> Iterator[Any]:
 KEEPERS: dict[str, tuple[Callable[[], Around], str, str, str]] = {
     "cycle": (
         lambda: Around(lambda it: itertools.cycle(it.loader)), "failed", "itertools.cycle",
-        "2.6 MB in an epoch of 40 batches; each later epoch gives the same batches again, although the loader shuffles",
+        "2.6 MB in an epoch of 40 batches\neach later epoch gives the same batches again, although the loader shuffles",
     ),
     "cycle inside a generator, under workers": (
         lambda: Around(each_doubled, num_workers=2), "failed", "itertools.cycle", "although the loader shuffles"
@@ -462,9 +463,9 @@ KEEPERS: dict[str, tuple[Callable[[], Around], str, str, str]] = {
     "cache": (lambda: Around(caching, shuffle=False), "passed", "", "no copy-on-write growth"),
     "cycle in order": (
         lambda: Around(lambda it: itertools.cycle(it.loader), shuffle=False), "passed", "itertools.cycle",
-        "each later epoch gives the same batches again; ",
+        "each later epoch gives the same batches again\n",
     ),
-    "local list": (lambda: Around(gathering), "passed", "gathered of gathering", "2.6 MB in an epoch of 40 batches; "),
+    "local list": (lambda: Around(gathering), "passed", "gathered of gathering", "2.6 MB in an epoch of 40 batches\n"),
 }  # fmt: skip
 
 
@@ -479,11 +480,11 @@ def test_who_keeps_the_batches_of_a_loader_is_named(
     state = torch.get_rng_state()
     seen = verdict("memory", made)
     assert seen.outcome == outcome, seen.reason
-    assert f"kept by {keeper}, " in seen.reason or not keeper
+    assert f"kept by {keeper} after the loop has dropped it" in seen.reason or not keeper
     assert words in seen.reason
     if outcome == "failed":
         assert [advice.code for advice in seen.advice] == [""]
-        assert "Tried with 64 batches: none of its batches stayed" in seen.advice[0].text
+        assert re.search(r"Tried with \d+ batches: none of its batches stayed", seen.advice[0].text)
     assert torch.equal(torch.get_rng_state(), state)
 
 

@@ -617,12 +617,12 @@ class Drawn(Sampler[int]):
 
 
 USED_UP: dict[str, tuple[Callable[[], DataLoader[Any]], str]] = {
-    "in this process": (lambda: DataLoader(Once(), batch_size=4), "10 batches in the first: Once"),
+    "in this process": (lambda: DataLoader(Once(), batch_size=4), "10 batches\nOnce"),
     "in a worker that persists": (
         lambda: DataLoader(Once(), batch_size=4, num_workers=1, persistent_workers=True),
-        "10 batches in the first: Once",
+        "10 batches\nOnce",
     ),
-    "a sampler": (lambda: DataLoader(Faulty(), batch_size=4, sampler=Drawn()), "16 batches in the first: Drawn"),
+    "a sampler": (lambda: DataLoader(Faulty(), batch_size=4, sampler=Drawn()), "16 batches\nDrawn"),
 }
 
 
@@ -645,7 +645,10 @@ def test_what_begins_anew_with_each_epoch_is_healthy(settings: dict[str, Any]) -
 
 @pytest.mark.parametrize(
     ("batch", "said"),
-    [(None, "None, 32 of 32: collate_fn returns nothing"), ("hi", "'hi', 32 of 32: collate_fn makes the")],
+    [
+        (None, "32 of 32 batches are None: collate_fn returns nothing"),
+        ("hi", "32 of 32 batches are 'hi': collate_fn returns the same"),
+    ],
 )
 def test_batches_that_say_nothing_are_nothing(batch: Any, said: str) -> None:
     seen = measure(loader_of(num_workers=2, collate_fn=lambda _samples: batch), setting=PATIENT)
@@ -668,7 +671,7 @@ def test_a_module_that_a_worker_does_not_find_is_named(method: str, monkeypatch:
     dataset = module.Rows(range(8))
     seen = measure(DataLoader(dataset, num_workers=1, multiprocessing_context=method), setting=QUICK)
     assert (seen.fault, seen.phase) == ("exit", "starting")
-    assert judge(seen).reason.endswith("while starting: ModuleNotFoundError: No module named 'here_alone'")
+    assert judge(seen).reason.endswith("while starting\nModuleNotFoundError: No module named 'here_alone'")
     assert "on sys.path only" in judge(seen).advice[0].text
 
 

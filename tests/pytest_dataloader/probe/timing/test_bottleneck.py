@@ -104,8 +104,8 @@ SENTENCES: dict[str, tuple[Stages, str, str]] = {
     ),
     "receiving, beside busy workers": (
         at("receive", handover_ms_per_sample=0.05), "main",
-        f"bottleneck: receiving batches in the main process, {PACE}\nmost of it waiting for the "
-        f"workers' threads that send tensors, delayed by the workers' Python code{ALLOWS}",
+        f"bottleneck: receiving batches in the main process, {PACE}\n"
+        f"most of it waits for the workers to send tensors, delayed by their Python code{ALLOWS}",
     ),
     "pinning": (
         at("pin"), "pinning",
