@@ -1,9 +1,10 @@
-"""``dl-lint --fix`` over whole repositories: what changes still compiles, is settled, and is what the findings said.
+"""``dl-lint --fix`` over whole repositories: what changes compiles, binds, is settled, and is what was said.
 
     python benchmarks/fix_corpora.py REPOSITORY...
 
 Each repository is copied and mended twice, with safe fixes and with all of them. The edits that findings name in JSON
-are applied here by other code than the linter's own; ``--fix`` must come to the same bytes. Exit 1 if one is wrong.
+are applied here by other code than the linter's own; ``--fix`` must come to the same bytes. Each call that changes must
+bind to the signature of what it calls, where that is known (``bound_calls``). Exit 1 if one is wrong.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import bound_calls
 
 KEPT = ("*.py", "*.ipynb", "*.cfg", "*.toml", "*.txt", "*.y*ml", "*.md", "*.rst", "[Rr][Ee][Aa][Dd]*", "INSTALL*")
 """Files that findings depend on."""
@@ -162,6 +165,7 @@ def mended(linted: Path, found: list[Record], folder: Path, *, unsafe: bool) -> 
         if again[name] != data:
             outcome.wrong.append(f"{name} changes again")
         outcome.changed += data != before[name]
+    outcome.wrong += bound_calls.unbound(theirs, before, after)
     return outcome
 
 

@@ -169,6 +169,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "max_worker_growth": "private memory that a worker may gain, such as 32MB",
     "min_batches_per_second": "batches per second that the loader must deliver, once warm",
     "min_samples_per_second": "samples per second that the loader must deliver, once warm",
+    "resume_workers": "the number of workers with which a state is loaded, where it is another",
     "start_methods": "the start methods that must work: fork,forkserver,spawn",
     "state": "the method that gives the state, where it is not state_dict",
     "step": "the training step, a callable that takes a batch",

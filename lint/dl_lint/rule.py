@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    import ast
+
+    from dl_lint.flow.values import Class, Loader
     from dl_lint.project import Project
     from dl_lint.source.positions import Place
 
@@ -48,13 +51,24 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
+class Needs:
+    """What a fault takes: that one of ``loaders`` has workers, and that an object of ``cls`` is fetched from by way of
+    ``node``. Wrong data, of which nobody hears, are a fault for whoever asks for workers: no loader is named."""
+
+    loaders: tuple[Loader, ...] = ()
+    cls: Class | None = None
+    node: ast.AST | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One accusation. ``message`` says what is wrong and what it costs; ``remedy`` what to write instead.
 
     ``subject`` is what the conditions of the rule's ``Quiet`` list look at, until they have; ``advice`` says that one
     of them holds, and is set by those who apply them: this finding is shown only where advice is asked for. With
     ``repeats``, one on the next line that rests on the same places is the same fault, and told as a place of the first.
-    ``cost`` is what each worker pays in bytes, where that is known.
+    ``needs`` is what the fault takes, by which all rules weigh alike what is left to whoever calls the code.
+    ``cost`` is the bytes that a sample takes in each worker, where that is known.
     """
 
     place: Place
@@ -66,6 +80,7 @@ class Finding:
     repeats: bool = False
     cost: int | None = None
     subject: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+    needs: Needs | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +112,16 @@ class Rule:
 
     def weighed(self, project: Project, everywhere: tuple[Quiet, ...] = ()) -> Iterator[tuple[Finding, Quiet | None]]:
         """Every finding with what keeps it quiet, if anything does: a condition of the rule, or one that holds
-        ``everywhere`` and is asked of the project and the place. Advice tells the reason why it is no more. Subjects,
+        ``everywhere`` and is asked of the project and the finding. Advice tells the reason why it is no more. Subjects,
         by which a finding would keep the whole project in memory, have done their work."""
         for finding in self.check(project):
             quiet = next((one for one in self.quiet if one.when(*finding.subject)), None)
             if quiet is None or quiet.weight == "advice":
-                of_place = (one for one in everywhere if one.when(project, finding.place.path))
-                quiet = next(of_place, quiet)
+                here = (one for one in everywhere if one.when(project, finding))
+                quiet = next(here, quiet)
             if quiet is not None:
                 finding = replace(finding, advice=True, message=f"{finding.message} (advice: {quiet.reason})")
-            yield replace(finding, subject=()), quiet
+            yield replace(finding, subject=(), needs=None), quiet
 
 
 def rule(code: str, severity: Severity, *, quiet: tuple[Quiet, ...] = ()) -> Callable[[Check], Rule]:

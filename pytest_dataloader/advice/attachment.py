@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 _WORDS = {
     "cpu": "CPU", "disk": "disk", "lock": "a lock", "pipe": "the queue", "socket": "network", "sleep": "sleeping",
-    "other": "something else",
+    "child": "its own processes", "other": "something else",
 }  # fmt: skip
 _STARVED = 0.25
 _HELD = 0.95
+_STILL = 1e-5
+"""Share of a CPU below which a process does nothing: one that tries again and again takes more."""
 _GROWS, _GROWS_AT_LEAST = 20_000_000, 10_000_000
 """Bytes a minute, and in all: what starting up or a warm cache adds is less, a batch of pictures that is kept more."""
 
@@ -49,9 +51,10 @@ def conclusions(seen: Attachment) -> Iterator[str]:
     if not alive:
         yield "no DataLoader worker was seen: num_workers=0, or no epoch is under way"
         return
-    locked = [str(worker.pid) for worker in alive if worker.waits.get("lock", 0.0) >= _HELD]
-    if locked:
-        yield f"deadlock: worker {', '.join(locked)} waits for a lock that was locked at the fork"
+    hung = [f"worker {worker.pid}" for worker in alive if _hangs(worker)]
+    if hung or _hangs(seen.main):
+        who = ", ".join(hung) or "the main process"
+        yield f"deadlock: {who} waits for a lock that was taken before the fork, or by a process that died"
     elif seen.input_wait >= INPUT_BOUND:
         yield f"input-bound: {_cause(alive)}"
     else:
@@ -60,6 +63,11 @@ def conclusions(seen: Attachment) -> Iterator[str]:
     a_minute = grown * 60 / seen.seconds
     if a_minute >= _GROWS and grown >= _GROWS_AT_LEAST:
         yield f"memory grows: +{size(a_minute)} per worker per minute (pytest-dataloader run names the attribute)"
+
+
+def _hangs(use: ProcessUse) -> bool:
+    """Whether a process was in a lock all the time, and did nothing at all."""
+    return not use.ended and use.waits.get("lock", 0.0) >= _HELD and use.cpu_share < _STILL
 
 
 def _cause(workers: list[ProcessUse]) -> str:
@@ -80,4 +88,8 @@ def _cause(workers: list[ProcessUse]) -> str:
             return f"workers sleep {percent(totals[kind])} of the time"
         case "lock":
             return f"workers wait for a lock {percent(totals[kind])} of the time"
+        case "child":
+            return f"workers wait for processes that they have started {percent(totals[kind])} of the time"
+        case "other":
+            return f"workers wait {percent(totals[kind])} of the time, for neither storage, a lock nor the queue"
     return "workers are idle: batches wait for the main process to receive them"

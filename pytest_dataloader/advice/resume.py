@@ -22,6 +22,7 @@ KEEP_ORDER = Advice(
     "",
     "seed the sampler's generator with the epoch, and keep epoch and position in state_dict()",
 )
+SAME_WORKERS = "resume with num_workers={}, and raise in load_state_dict where it is another number"
 FEWER_SNAPSHOTS = Advice("", "raise snapshot_every_n_steps: fewer snapshots")
 
 
@@ -54,6 +55,33 @@ def exact(evidence: Resume) -> str:
         share = f"{100 * max(0.0, cost.share):.0f} % of CPU time"
         facts.append(f"snapshots cost {share}, one every {cost.every_n_steps} steps")
     return "\n".join(facts)
+
+
+def reloaded(evidence: Resume) -> str:
+    """What another number of workers made of the state with which it went on worst."""
+    wrong = [stop for stop in evidence.reloaded if stop.outcome not in RIGHT]
+    worst = max(wrong, key=lambda stop: stop.twice + stop.never)
+    with_workers = f"{counted(evidence.reloading_workers, 'worker')} instead of {evidence.workers:,}"
+    if worst.outcome == "raises":
+        return f"the state is refused with {with_workers}: {worst.detail}"
+    return f"resumed {worst.place} with {with_workers}: {_seen(worst)}"
+
+
+def reloaded_line(evidence: Resume) -> str:
+    """The same as a further line of a reason; nothing where all states were gone on with."""
+    wrong = any(stop.outcome not in RIGHT for stop in evidence.reloaded)
+    return f"\n  {reloaded(evidence)}" if wrong else ""
+
+
+def not_reloaded(evidence: Resume, workers: int) -> str:
+    """Why nothing is said of the number of workers that was asked for."""
+    return f"no state was loaded with {counted(workers, 'worker')}{coverage(evidence.partly)}"
+
+
+def reload_advice(evidence: Resume) -> tuple[Advice, ...]:
+    """What to change where another number of workers repeats samples or leaves some out; a refusal tells itself."""
+    silent = any(stop.outcome not in RIGHT | {"raises"} for stop in evidence.reloaded)
+    return (Advice("", SAME_WORKERS.format(evidence.workers)),) if silent else ()
 
 
 def advice(evidence: Resume) -> tuple[Advice, ...]:

@@ -18,6 +18,7 @@ EQUALISE = Advice("", "pad or cut the shards to one length, as DistributedSample
 COVER = Advice("", "DistributedSampler(dataset, num_replicas=world_size, rank=rank)")
 COVER_ALL = Advice("DL406", "samples[rank::world_size] covers all samples")
 TELL_EPOCH = Advice("DL401", "derive the order from the epoch: generator.manual_seed(seed + epoch) in set_epoch(epoch)")
+SAME_ORDER = Advice("", "draw the order from generator.manual_seed(seed + epoch), the same on every rank")
 DO_NOT_PAD = Advice("DL409", "evaluate with a sampler that does not pad: padding counts some samples twice in a metric")
 _SHARD = "DataLoader(..., sampler=DistributedSampler(dataset)), or samples[rank::world_size] in the dataset"
 
@@ -43,6 +44,17 @@ def uncovered(seen: World, size: int) -> str:
         return f"{seen.lost:,} of {size:,} samples are read by no rank"
     several = f"{seen.repeated:,} of {size:,} samples are read by several"
     return f"{several}, {seen.lost:,} by none" if seen.lost else several
+
+
+def otherwise(seen: World, size: int) -> str:
+    """What the shares are where each rank has a random state of its own."""
+    parts = [uncovered(seen, size)] if seen.repeated or seen.lost else []
+    parts += [f"{_batches(seen)} batches a rank"] if seen.unequal else []
+    return f"\notherwise {', and '.join(parts)}" if parts else ""
+
+
+def _batches(seen: World) -> str:
+    return f"{min(seen.batches):,} to {max(seen.batches):,}"
 
 
 def incomparable(seen: World, size: int) -> str:
@@ -107,6 +119,6 @@ def healthy_worlds(evidence: Shards, seen: Sequence[World]) -> str:
         facts.append(f"samples repeated by padding: {', '.join(padded)}")
     if cut := [f"{each.dropped} with {world(each)}" for each in seen if each.dropped]:
         facts.append(f"samples dropped at the end: {', '.join(cut)}")
-    if uneven := [str(each.world_size) for each in seen if each.unequal]:
-        facts.append(f"shards of different lengths with {', '.join(uneven)} ranks")
+    if uneven := [f"{_batches(each)} with {world(each)}" for each in seen if each.unequal]:
+        facts.append(f"different numbers of batches: {', '.join(uneven)}")
     return "\n".join(facts)

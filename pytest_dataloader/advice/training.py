@@ -70,6 +70,14 @@ def advice(seen: Training) -> tuple[Advice, ...]:
     return tuple(_advice(seen)) if seen.input_wait >= INPUT_BOUND else ()
 
 
+GROWS = Advice(
+    "",
+    "keep records in arrays, which workers share (DL301), and nothing that a sample makes (DL302): the check memory "
+    "names the attribute",
+)
+OPENS = Advice("", "close each file after its sample, and return fewer tensors a batch: the check fds names them")
+
+
 def _advice(seen: Training) -> Iterator[Advice]:
     match seen.stage:
         case "startup" if seen.epochs > 1 and not seen.persistent_workers:

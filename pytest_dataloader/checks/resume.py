@@ -20,6 +20,7 @@ from pytest_dataloader.probe.samples.continuation import (
     chosen_whole,
     completed,
     continued,
+    continued_with_workers,
     distinct_parts,
     identifying_parts,
     overlapping,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import Method, Share
+    from pytest_dataloader.limits import Count, Method, Share
 
 NEEDS_BENCH = False
 
@@ -50,6 +51,8 @@ _TWICE = 2
 """Resumed runs that are stopped once more."""
 _LEAST = 2
 """Stops that are resumed in any case: one of each epoch, where two were run."""
+_MORE = 2
+"""Workers with which a state of one worker is loaded."""
 _FOLLOWS = "batches depend on the random state {}: a resumed run cannot be compared"
 _RUN_SECONDS = 0.4
 _MOST_TIMED = 2000
@@ -83,6 +86,7 @@ def measure(
     max_snapshot_overhead: float | None = None,
     state: str | None = None,
     load: str | None = None,
+    resume_workers: Count | None = None,
 ) -> Resume:
     """Run two epochs in a child, taking a state after each batch; load some of the states in fresh processes.
 
@@ -108,6 +112,7 @@ def measure(
         run, parts = trial.samples(run, seconds)
     else:
         trial.batches(run, parts)
+    trial.reload(run, parts, resume_workers)
     overhead = None
     every = getattr(loader, "snapshot_every_n_steps", None)
     if every and (max_snapshot_overhead is not None or setting.bench):
@@ -121,12 +126,14 @@ def measure(
         stops=tuple(trial.found),
         batches=sum(map(len, run.epochs)),
         overhead=overhead,
-        workers=getattr(loader, "num_workers", 0),
+        workers=what.own_workers or 0,
         persistent_workers=bool(getattr(loader, "persistent_workers", False)),
         partly=tuple(partly),
         seconds=round(time.monotonic() - started, 3),
         follows_random_state=trial.by_samples,
         orders=_what_orders(loader),
+        reloading_workers=trial.reloading_workers,
+        reloaded=tuple(trial.reloaded),
     )
 
 
@@ -145,6 +152,8 @@ class _Trial:
         self.found: list[Resumption] = []
         self.planned = self.resumed = 0
         self.by_samples = False
+        self.reloading_workers = 0
+        self.reloaded: list[Resumption] = []
 
     def _each(self, stops: Sequence[Stop]) -> Iterator[Stop]:
         """The stops for which there is time."""
@@ -195,6 +204,29 @@ class _Trial:
             raise NotMeasured(_FOLLOWS.format(part))
         return run, parts
 
+    def reload(self, run: Uninterrupted, parts: frozenset[str], workers: int | None) -> None:
+        """Load states with another number of workers: the one asked for, or where there is time for it, one less.
+
+        Nothing is found where the loader does not run with so many, or gives too little that it gives with its own;
+        nothing is looked for where it is wrong with its own.
+        """
+        own = self.what.own_workers
+        if any(stop.outcome not in RIGHT for stop in self.found):
+            return
+        if own is None or workers == own or (workers is None and (not own or time.monotonic() > self.deadline)):
+            return
+        self.reloading_workers = workers or (own - 1 if own > 1 else _MORE)
+        what = replace(self.what, workers=self.reloading_workers)
+        length = len(run.epochs[0])
+        most = 2 * length + self.reloading_workers
+        other = what.run_through(seed=1, most=most, seconds=max(_SECONDS, self.deadline - time.monotonic()))
+        if other.error or not other.stops:
+            return
+        for stop in [stop for stop in chosen_stops(run) if stop.epoch == 0 and 0 < stop.batches < length][:_TWICE]:
+            resumed = what.resume(stop, most=most if run.ended[0] else _tail(run, stop))
+            found = continued_with_workers(run, other, stop, resumed, parts)
+            self.reloaded += [] if found is None else [found]
+
     def _counted(
         self,
         run: Uninterrupted,
@@ -230,23 +262,33 @@ def judge(
     max_snapshot_overhead: Share | None = None,
     state: Method | None = None,  # noqa: ARG001
     load: Method | None = None,  # noqa: ARG001
+    resume_workers: Count | None = None,
 ) -> Verdict:
-    """Fail for a stop after which other batches come, and for snapshots that certainly cost more than allowed."""
+    """Fail for a stop after which other batches come, and for snapshots that certainly cost more than allowed.
+
+    What another number of workers makes of a state is stated, and fails where ``resume_workers`` asks for it.
+    """
     if not evidence.stops:
         return Verdict("not_measured", f"no stop was tried{coverage(evidence.partly)}", vacuous=True)
     wrong = [stop for stop in evidence.stops if stop.outcome not in RIGHT]
     if wrong:
         unsure = all(stop.outcome in UNSURE_STOPS for stop in wrong)
         return Verdict("inconclusive" if unsure else "failed", sentences.wrong(evidence), sentences.advice(evidence))
+    if resume_workers is not None and resume_workers != evidence.workers:
+        if any(stop.outcome not in RIGHT for stop in evidence.reloaded):
+            return Verdict("failed", sentences.reloaded(evidence), sentences.reload_advice(evidence))
+        if not evidence.reloaded:
+            return Verdict("not_measured", sentences.not_reloaded(evidence, resume_workers))
     part, seen, cost = coverage(evidence.partly), sentences.exact(evidence), evidence.overhead
+    lines, advice = sentences.reloaded_line(evidence), sentences.reload_advice(evidence)
     if max_snapshot_overhead is None:
-        return Verdict("passed", seen + part)
+        return Verdict("passed", seen + part + lines, advice)
     if cost is None:
         return Verdict("not_measured", f"the cost of snapshots could not be measured\n{seen}{part}")
     limit = f"limit {100 * max_snapshot_overhead:.0f} % of CPU time for snapshots"
     if cost.share <= max_snapshot_overhead:
-        return Verdict("passed", f"{seen}\n{limit}{part}")
+        return Verdict("passed", f"{seen}\n{limit}{part}{lines}", advice)
     over = f"{100 * cost.share:.0f} % of CPU time goes into snapshots, limit {100 * max_snapshot_overhead:.0f} %"
     if cost.least > max_snapshot_overhead:
         return Verdict("failed", f"{over}\n{seen}{part}", (sentences.FEWER_SNAPSHOTS,))
-    return Verdict("inconclusive", f"{over}\ntoo close to call\n{seen}{part}")
+    return Verdict("inconclusive", f"{over}\ntoo close to call\n{seen}{part}{lines}", advice)

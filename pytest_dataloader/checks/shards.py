@@ -86,14 +86,14 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
     if (iterable or found.by_content) and whole.complete and set(again.epochs[0]) != set(whole.epochs[0]):
         raise NotMeasured("samples are random: the shards of ranks cannot be compared by content")
     worlds: list[World] = []
-    same_seeds = False
+    same_seeds, own_states = False, None
     for size in _WORLDS if world_size is None else (world_size,):
         if worlds and (setting.quick or time.monotonic() - started > budget):
             break
         setting.progress(f"simulating {size} ranks", min(1.0, (time.monotonic() - started) / budget))
         world = _world(found, size, whole, same_seeds=same_seeds)
         if not world.clean and not same_seeds and (alike := _world(found, size, whole, same_seeds=True)).clean:
-            world, same_seeds = alike, True
+            world, same_seeds, own_states = alike, True, world
         worlds.append(world)
     *most, last = (str(size) for size in sorted(world.world_size for world in worlds))
     seen = f"{', '.join(most)} and {last}" if most else last
@@ -108,6 +108,7 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
         shuffles=sampling.shuffles(loader),
         takes_epochs=bool(sampling.what_takes_epochs(loader)),
         same_seeds_needed=same_seeds,
+        own_states=own_states,
         workers=loader.num_workers,
         partly=tuple(partly),
         seconds=round(time.monotonic() - started, 3),
@@ -208,5 +209,7 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
     padded = any(world.padding for world in worlds)
     advice = (sentences.DO_NOT_PAD,) if padded and not evidence.shuffles else ()
     if evidence.same_seeds_needed:
-        return Verdict("inconclusive", f"{seen}\nonly if all ranks have the same random state{part}", advice)
+        seen += "\nonly if all ranks have the same random state"
+        seen += "" if evidence.own_states is None else sentences.otherwise(evidence.own_states, evidence.size)
+        return Verdict("inconclusive", seen + part, (sentences.SAME_ORDER, *advice))
     return Verdict("passed", seen + part, advice)

@@ -26,7 +26,7 @@ def judge(
     max_fd_use: Share | None = None,
 ) -> Verdict:
     """Fail for a loader that raised where no batch came after it, and for what is above a limit; what a training waited
-    on a busy machine is inconclusive.
+    on a busy machine is inconclusive, unless its workers did not need the CPUs.
     """
     if evidence.fault:
         return Verdict("failed", f"{evidence.fault}\nbefore: {sentences.describe_training(evidence)}")
@@ -41,11 +41,15 @@ def judge(
     if max_worker_growth is not None and evidence.growth_bytes_per_worker > max_worker_growth:
         grown = size(evidence.growth_bytes_per_worker)
         missed.append(f"+{grown} in a worker, limit {size(max_worker_growth)}")
+        advice = (sentences.GROWS, *advice)
     if max_fd_use is not None and evidence.fd_use > max_fd_use:
         opened = f"{evidence.descriptors:,} of {evidence.descriptor_limit:,} descriptors open"
         missed.append(f"{opened}, limit {percent(max_fd_use)}")
+        advice = (sentences.OPENS, *advice)
     seen = sentences.describe_training(evidence)
-    if waits_too_long and len(missed) == 1 and evidence.quietness.disturbances:
+    # Workers that wait for storage, and for a CPU next to never, are not slow for what others take.
+    by_others = evidence.quietness.disturbances and not (evidence.workers and evidence.stage == "read")
+    if waits_too_long and len(missed) == 1 and by_others:
         return Verdict("inconclusive", f"{missed[0]}\n{evidence.quietness.sentence}\n{seen}", advice)
     if missed:
         return Verdict("failed", "\n".join([*missed, seen]), advice)

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     except BadTarget as error:
         output.say(f"{parser.prog}: {error}", sys.stderr)
         return output.EXIT_NOT_RUN
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # a second one
         line.clear()
         return output.EXIT_NOT_RUN
     line.clear()
@@ -99,6 +99,6 @@ def _parser() -> CommandParser:
         "0 where workers were seen, 2 where none were or the process cannot be looked at",
         "PID [options]",
     )
-    parser.add_argument("pid", type=_pid, metavar="PID", help="the main process of the training, or one rank of a job")
+    parser.add_argument("pid", type=_pid, metavar="PID", help="the training, its launcher, or one rank of a job")
     parser.add_argument("--seconds", type=seconds, metavar="N", default=_SECONDS, help="how long to look (60)")
     return parser

@@ -82,17 +82,20 @@ class Monitor:
 
         Of the loader that took the most time since; empty where none was iterated. Shares are 0 to 1, sizes megabytes.
         """
-        since = [
-            (found.meter.totals.since(self._logged.get(id(found.meter), Totals())), found.meter)
-            for found in self._discovery.loaders
-        ]
-        self._logged = {id(meter): replace(meter.totals) for _, meter in since}
-        rates, meter = max(since, key=lambda each: each[0].seconds, default=(None, None))
-        if rates is None or meter is None or not rates.batches:
+        meters = [found.meter for found in self._discovery.loaders]
+        before = {id(meter): self._logged.get(id(meter), Totals()) for meter in meters}
+        self._logged = {id(meter): replace(meter.totals) for meter in meters}
+        meter = max(meters, key=lambda each: each.totals.since(before[id(each)]).seconds, default=None)
+        if meter is None:
+            return {}
+        rates = meter.totals.since(before[id(meter)])
+        if not rates.batches:
             return {}
         seen = meter.evidence()
+        waits = meter.totals.waits_since(before[id(meter)])
         found: dict[str, float] = {
             "input_wait": rates.input_wait,
+            **{f"{stage}_wait": seconds / rates.seconds for stage, seconds in waits.items()},
             "samples_per_second": rates.samples_per_second,
             "step_ms": seen.step_ms,
             "wait_ms": seen.wait_ms,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import copy
 import io
 import os
 import signal
@@ -30,7 +31,7 @@ from pytest_dataloader.diagnosis.runner import Subject
 from pytest_dataloader.diagnosis.script import Program, split_command
 from pytest_dataloader.distributed.job import place_in
 from pytest_dataloader.errors import BadLimit, BadTarget
-from pytest_dataloader.probe.host import interruption
+from pytest_dataloader.probe.host import interruption, process_tree
 from pytest_dataloader.probe.timing.training_step import step_at
 from pytest_dataloader.probe.training.discovery import Discovery
 from pytest_dataloader.probe.training.meter import Totals
@@ -110,7 +111,9 @@ class TrainingRun:
         self._checked: set[int] = set()
         """By the id of each loader in use, those that were checked while the script ran."""
         self._line = _WatchLine()
+        self._processes = process_tree.ProcessRegistry()
         self._pid, self._began = os.getpid(), time.monotonic()
+        self._checking_seconds = 0.0
         self._stream = _stderr()
         self._stopping = False
 
@@ -121,7 +124,8 @@ class TrainingRun:
         error: BaseException | None = None
         status = output.EXIT_PASSED
         try:
-            self._program.execute()
+            with process_tree.keep_process_registry() as self._processes:
+                self._program.execute()
         except BadTarget:
             raise
         except _Stopped:
@@ -185,8 +189,12 @@ class TrainingRun:
             return
         line = progress.StandaloneLine(sys.stderr)
         todo = [self._to_check(each) for each in found]
-        wrong = examine_forked(todo, self._plan, progress=line.show, done=self._records.append)
-        line.clear()
+        began = time.monotonic()
+        try:
+            wrong = examine_forked(todo, self._plan, progress=line.show, done=self._records.append)
+        finally:
+            self._checking_seconds += time.monotonic() - began
+            line.clear()
         if wrong:
             output.say(f"pytest-dataloader run: {wrong}", self._stream)
 
@@ -217,24 +225,40 @@ class TrainingRun:
         if self._place is not None and self._place.rank and not alone:
             return output.status_of(report, strict=self._given.strict)
         rank = f"rank {self._place.rank} of {self._place.world_size}: " if self._place is not None else ""
-        took = figure(time.monotonic() - self._began)
+        took = figure(time.monotonic() - self._began - self._checking_seconds)
         count = len(self._discovery.loaders)
         told = (
             f"{counted(count, 'loader')} {'was' if count == 1 else 'were'} iterated"
             if count
             else "no DataLoader was iterated"
         )
+        workers = {pid for each in self._discovery.loaders for pid in each.meter.worker_pids}
+        others = len(self._processes.pids - workers)
+        if others and not alone:  # where it broke, some are workers of an epoch that did not begin
+            told += f"; {counted(others, 'process')} that it started: not looked into"
         told = (self._discovery.unsupported and f"unsupported torch: {self._discovery.unsupported}") or told
         if alone and self._plan.checks and count:
             told += f"; {'its' if count == 1 else 'their'} checks were left out"
+        elif self._checking_seconds:
+            told += f"; checks took {figure(self._checking_seconds)} s"
         output.say(f"\npytest-dataloader run: {rank}{self._program.name} {ending} after {took} s; {told}", self._stream)
-        shown = output.show_report(report, self._given, self._stream)
+        shown = output.show_report(report, self._files(alone), self._stream)
         made = [each.made_at[0] for each in self._discovery.loaders if each.made_at]
         place = (
             github.location_of(Path(made[0].file), made[0].line, os.environ) if made else github.AnnotationLocation()
         )
         output.tell_github(report, self._given, place, self._stream)
         return shown or output.status_of(report, strict=self._given.strict)
+
+    def _files(self, alone: bool) -> argparse.Namespace:
+        """What was given, with files of its own for a rank that ends alone: the first writes those that were named."""
+        if self._place is None or not self._place.rank or not alone:
+            return self._given
+        given = copy.copy(self._given)
+        for name in ("json", "html", "markdown"):
+            if (path := getattr(given, name)) is not None:
+                setattr(given, name, path.with_stem(f"{path.stem}.rank{self._place.rank}"))
+        return given
 
     def _complete(self) -> list[Record]:
         """The records, by loader, with what was seen in the training up to now where no check has told of it."""

@@ -59,10 +59,18 @@ class Program:
     def _path(self) -> str:
         path = os.path.abspath(self.name)  # noqa: PTH100  # links stay, as Python leaves them
         if not Path(path).is_file():
-            near = did_you_mean(Path(path).name, (each.name for each in Path(path).parent.glob("*.py")))
-            raise BadTarget(f"there is no file {self.name}{near}")
+            raise BadTarget(f"there is no file {self.name}{self._instead(path)}")
         self._replace_first_path(str(Path(path).resolve().parent))
         return path
+
+    def _instead(self, path: str) -> str:
+        """What else may have been meant by a file that is not there."""
+        if near := did_you_mean(Path(path).name, (each.name for each in Path(path).parent.glob("*.py"))):
+            return near
+        if Path(self.name.replace(".", "/")).with_suffix(".py").is_file():
+            return f"; did you mean -m {self.name}?"
+        script = next(iter(self.arguments), "")  # after "python", say
+        return f"; did you mean {script}?" if script.endswith(".py") and Path(script).is_file() else ""
 
     def _spec(self) -> Any:
         self._replace_first_path(str(Path.cwd()))
@@ -92,14 +100,16 @@ def split_command(
 
     >>> split_command(["--seconds", "1", "train.py", "--lr", "3"], ["--seconds"])
     (['--seconds', '1'], Program(name='train.py', is_module=False, arguments=('--lr', '3')))
-    >>> split_command(["-m", "proj.train", "--lr", "3"], [])[1].is_module
-    True
+    >>> split_command(["-mproj.train", "--lr", "3"], [])[1]
+    Program(name='proj.train', is_module=True, arguments=('--lr', '3'))
     """
     at = 0
     while at < len(words):
         word = words[at]
         if word == modules and at + 1 < len(words):
             return list(words[:at]), Program(words[at + 1], True, tuple(words[at + 2 :]))
+        if word.startswith(modules) and word != modules:
+            return list(words[:at]), Program(word.removeprefix(modules), True, tuple(words[at + 1 :]))
         if word == "--":
             rest = words[at + 1 :]
             return list(words[:at]), Program(rest[0], False, tuple(rest[1:])) if rest else None

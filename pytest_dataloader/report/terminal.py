@@ -151,14 +151,16 @@ def _counts(records: Sequence[Record]) -> Text:
 
 def _facts(block: Iterable[Record]) -> Iterator[str]:
     """The rate of a loader and its bottleneck, where they were measured."""
-    for record in block:
+    records = list(block)
+    alone = "the loader alone: " if any(record.check == "training" for record in records) else ""
+    for record in records:
         seen = record.evidence
         if record.verdict not in ("passed", "failed"):
             continue
         if record.check == "training" and seen.get("batches"):
             yield f"training: {figure(seen['samples_per_second'])} samples/s, {percent(seen['input_wait'])} data wait"
         if record.check == "throughput" and seen.get("samples_per_second"):
-            yield f"{figure(seen['samples_per_second'])} samples/s"
+            yield f"{alone}{figure(seen['samples_per_second'])} samples/s"
         if record.check == "stages" and seen.get("bottleneck"):
             pace = seen["pace_ms_per_sample"]
             share = pace[seen["bottleneck"]] / max(1e-12, sum(pace.values()))

@@ -2,7 +2,8 @@
 
 ``cases/<rule>.py`` and the folders below ``cases/<rule>/`` are projects: a file is one of its own, a folder is one if
 it holds Python files itself, else each folder in it is. A line that the rule must flag ends in ``# expect`` (in the
-cases of another rule, ``# expect: DL101``); every other line must stay clean. ``# expect advice`` marks a
+cases of another rule, ``# expect: DL101``); every other line must stay clean. ``# with it`` marks a place of the
+same fault, which a finding of another line tells. ``# expect advice`` marks a
 finding that is no more than advice, of a rule that is more.
 """
 
@@ -20,6 +21,7 @@ from dl_lint import fixes, texts
 from dl_lint.edits import spelled_out
 from dl_lint.engine import catalogue
 from dl_lint.project import Project
+from dl_lint.rules import EVERYWHERE
 from dl_lint.source.file import Source
 from dl_lint.source.parser import parse
 
@@ -75,7 +77,7 @@ def load(files: Mapping[str, str], root: Path) -> Project:
 
 
 def check(rule: Rule, files: Mapping[str, str], root: Path) -> list[Finding]:
-    weighed = rule.weighed(load(files, root))
+    weighed = rule.weighed(load(files, root), EVERYWHERE)
     said = (finding for finding, quiet in weighed if quiet is None or quiet.weight == "advice")
     return sorted(said, key=lambda finding: finding.place)
 
@@ -146,6 +148,10 @@ def test_exactly_the_marked_lines_are_flagged(path: Path, tmp_path: Path) -> Non
     extra = found.keys() - wanted.keys()
     assert not missed, f"{rule.name} misses {sorted(missed)}"
     assert not extra, "\n".join(f"{where}: {found[where].message}" for where in sorted(extra))
+    told = {(one.place.path, one.place.span[0]) for finding in found.values() for one in finding.related}
+    marked = {(path, at) for path, text in files.items() for at, line in enumerate(text.splitlines(), 1)
+              if line.endswith("# with it")}  # fmt: skip
+    assert marked <= told, f"{rule.name} does not tell {sorted(marked - told)} with another place"
     assert {where: found[where].advice for where in found} == wanted, (
         "advice where more was marked, or more than advice"
     )

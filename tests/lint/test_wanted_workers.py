@@ -88,3 +88,19 @@ def test_a_project_with_scripts_and_no_loader_has_no_workers(
 ) -> None:
     project.write({"data.py": FROZEN, **files})
     assert len(project.lint_json("--select", "DL402").places) == found
+
+
+@pytest.mark.parametrize(
+    ("workers", "said"),
+    [
+        ("4", "its 4 workers are"),
+        ("1", "its one worker is"),
+        ("8 if cuda else 4", "its 4 or 8 workers are"),
+        ("4 if cuda else 0", "its 4 workers are"),
+        ("args.workers", ""),
+    ],
+)
+def test_each_number_of_workers_is_named(project: Project, workers: str, said: str) -> None:
+    project.write({"train.py": TRAIN.format(before="pass", workers=f"num_workers={workers}")})
+    messages = [str(one["message"]) for one in project.lint_json("--select", "DL204").records]
+    assert [f"{said} started anew" in one for one in messages] == ([True] if said else [])

@@ -311,6 +311,17 @@ LONG = Case(lambda: Counting(Rows(1000), 4, shuffle=True), "twice")
 
 UNSURE = {"by torch's first seed": Case(lambda: Counting(rows(), 4, sampler=ByFirstSeed()))}
 
+RELOADED = {
+    "a count of a stream": Case(lambda: Counting(Stream(), 4, num_workers=2), "twice"),
+    "a count of a stream, one worker": Case(lambda: Counting(Stream(), 4, num_workers=1), "twice"),
+    "a count of rows": Case(lambda: Counting(rows(), 4, num_workers=2)),
+    "a count of rows, of a part": Case(lambda: Counting(Rows(4000), 4, num_workers=2)),
+    "shuffled by the epoch": Case(lambda: ByEpoch(rows(), batch_size=4, num_workers=2)),
+    "of torchdata": Case(make(rows, **WORKERS), "raises"),
+    "of torchdata, a stream": Case(make(StatefulStream, **WORKERS), "raises"),
+}
+"""Loaders that go on exactly with their own number of workers; how they do with another."""
+
 NAMED = {
     "a sampler that skips": (Case(skipping(0)), "sampler.position", "sampler.seek"),
     "a sampler that skips, asked ahead by workers": (Case(skipping(2), "skips"), "sampler.position", "sampler.seek"),

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow import enclosing, scopes
 from dl_lint.flow.features import feature
-from dl_lint.flow.interpreter import objects
-from dl_lint.flow.outcomes import decide, truth, truth_of
+from dl_lint.flow.interpreter import classes, objects
+from dl_lint.flow.outcomes import compared, decide, truth, truth_of
 from dl_lint.flow.program import operation
 from dl_lint.flow.values import (
     NONE,
+    UNKNOWN,
+    Class,
     Collection,
     Const,
     Derived,
@@ -22,6 +24,7 @@ from dl_lint.flow.values import (
     Value,
     alternatives,
 )
+from dl_lint.source.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -150,6 +153,51 @@ def _tests_of_way(program: Program, node: ast.AST) -> Iterator[tuple[ast.expr, b
                     break
                 yield before, isinstance(above.op, ast.And)
         child = above
+
+
+@feature("settings that switch code off", True)
+def may_run(program: Program, node: ast.AST, instance: Instance | None = None) -> bool:
+    """Whether the known calls of its function, and the way ``instance`` was built, let a place be come to.
+
+    It cannot where a test that it depends on, or one behind which an earlier ``if`` leaves, has another outcome with
+    all that is passed for its parameters, and all that was stored in the attributes of the object.
+    """
+    tests = [*_tests_of_way(program, node)]
+    tests += (
+        test for block in enclosing.blocks(program, node) for test in enclosing.jumps(program, block, node, "leave")
+    )
+    return all(may_have(test, outcome, partial(_may_come_out, program, instance)) for test, outcome in tests)
+
+
+def _may_come_out(program: Program, instance: Instance | None, test: ast.expr, outcome: bool) -> bool:
+    match test:
+        case ast.Name() | ast.Attribute():
+            found = {truth_of(one) for one in alternatives(_for_object(program, instance, test))}
+        case ast.Compare(left=left, ops=(op,), comparators=(right,)):
+            values = [alternatives(_for_object(program, instance, one)) for one in (left, right)]
+            found = {compared(op, one, other) for one in values[0] for other in values[1]}
+        case _:
+            return True
+    return found != {not outcome}
+
+
+def _for_object(program: Program, instance: Instance | None, expr: ast.expr) -> Value:
+    """A value in a function, in a method of ``instance`` for that object; what others set there may be anything."""
+    if isinstance(expr, ast.Attribute) and instance is not None:
+        function = enclosing.function_of(program, expr)
+        owner = Class(function.parent) if function.is_method and function.parent is not None else None
+        if dotted(expr.value) == function.receiver and owner in classes.lineage(program, instance.cls):
+            found = (
+                UNKNOWN if _is_set_outside(program, expr.attr) else objects.of_instance(program, instance, expr.attr)
+            )
+            return program.resolve(found)
+    return program.value(expr)
+
+
+def _is_set_outside(program: Program, attribute: str) -> bool:
+    """Whether functions that are no methods of it set an attribute of an object."""
+    stores = program.attribute_stores(attribute)
+    return any(dotted(store.target.value) != store.site.scope.function.receiver for store in stores)
 
 
 def may_have(test: ast.expr, outcome: bool, of_part: Callable[[ast.expr, bool], bool]) -> bool:

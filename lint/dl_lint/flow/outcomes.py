@@ -94,12 +94,16 @@ def compare(program: Program, expr: ast.Compare) -> bool | Literal["accelerated"
     if len(expr.ops) != 1:
         return None
     left, right, op = program.symbolic(expr.left), program.symbolic(expr.comparators[0]), expr.ops[0]
+    found = compared(op, left, right)
+    return "accelerated" if found is None and _tests_device(op, left, right) else found
+
+
+def compared(op: ast.cmpop, left: Value, right: Value) -> bool | None:
+    """The outcome of a comparison of two values, None where that is not known."""
     if isinstance(op, ast.Is | ast.IsNot):
         same = _same(left, right)
         return None if same is None else same is isinstance(op, ast.Is)
-    if isinstance(left, Const) and isinstance(right, Const):
-        return decide(op, left, right)
-    return "accelerated" if _tests_device(op, left, right) else None
+    return decide(op, left, right) if isinstance(left, Const) and isinstance(right, Const) else None
 
 
 def _same(left: Value, right: Value) -> bool | None:

@@ -28,7 +28,7 @@ def record(reported: Reported, look: Look) -> dict[str, Any]:
         "code": reported.rule.code,
         "name": reported.rule.name,
         "severity": reported.severity,
-        "bytes_per_worker": finding.cost,
+        "bytes_per_sample": finding.cost,
         "message": finding.message,
         "remedy": finding.remedy,
         **stretch(finding.place, look),

@@ -86,7 +86,7 @@ def _result(reported: Reported, number: int, look: Look) -> dict[str, Any]:
             for count, related in enumerate(finding.related, 1)
         ]
     if finding.cost is not None:
-        result["properties"] = {"bytesPerWorker": finding.cost}
+        result["properties"] = {"bytesPerSample": finding.cost}
     if finding.fix is not None and not any(is_notebook(edit.place.path) for edit in finding.fix.edits):
         result["fixes"] = [_fix(finding.fix)]
     return result

@@ -24,6 +24,7 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.pipeline import datasets, loaders, records, workers
+from dl_lint.pipeline.costs import sizes
 from dl_lint.pipeline.handles import what_opens
 from dl_lint.pipeline.retention import ADDING
 from dl_lint.source.positions import span
@@ -296,12 +297,14 @@ def _additions(scope: Scope) -> Iterator[tuple[ast.AST, ast.expr, ast.expr]]:
 
 
 def _is_small(program: Program, function: Scope, target: ast.expr, added: ast.expr) -> bool:
-    """Whether what is kept is a literal, the index itself or what the entry holds, ``row["id"] = row["name"]``, or a
-    slice or the full path of that."""
+    """Whether what is kept is a number or a text, the index itself or what the entry holds, ``row["id"] =
+    row["name"]``, or a slice or the full path of that."""
     if isinstance(added, ast.Subscript) and isinstance(added.slice, ast.Slice):
         added = added.value
     bound = function.bindings.get(added.id, ()) if isinstance(added, ast.Name) else ()
     if isinstance(added, ast.Constant) or any(one.kind == "param" for one in bound):
+        return True
+    if sizes.size_each(program, [sizes.Sample(program.value(added), added)]).form in ("number", "text"):
         return True
     values = [one.value for one in bound if one.value is not None and not one.path] or [added]
     held = [one for one in values if _is_held(target, one)]

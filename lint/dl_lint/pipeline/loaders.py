@@ -101,9 +101,10 @@ def may_have_workers(program: Program, loader: Loader) -> bool:
 
 
 def are_left_to_users(program: Program, loader: Loader) -> bool:
-    """Whether a loader has workers only where somebody asks for them, in all ways that lead to it."""
+    """Whether a loader has workers only where somebody asks for them, in all ways that lead to it; what lies over such
+    an option, as a file that is read by name, is asked for too."""
     found = {worker_count(one) for one in alternatives(argument(program, loader, "num_workers").value)}
-    return found <= {"none", "default-none"}
+    return "default-none" in found and found <= {"none", "default-none", "unknown"}
 
 
 def worker_count(value: Value) -> Workers:

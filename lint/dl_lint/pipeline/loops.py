@@ -26,6 +26,7 @@ from dl_lint.flow.values import (
     Wrapped,
     alternatives,
 )
+from dl_lint.pipeline import endless
 from dl_lint.source.positions import span
 from dl_lint.source.syntax import (
     Assignment,
@@ -185,8 +186,13 @@ def repeated_by(program: Program, loop: LoaderLoop, loader: Loader) -> LoopNode 
     That is ``loop`` itself where it calls ``iter(loader)`` once the loader has come to its end.
     """
     repeating = _coming_again(program, loop.node, loop.source, loop.function, loader)
+    goes_on = endless.never_ends(program, loader)
+    if goes_on and not enclosing.is_left_by_break(loop.node):
+        here = [*enclosing.loops_around(program, loop.node)]
+        left = endless.is_left_with_function(program, loop.node)
+        repeating = [node for node in repeating if left and node not in here]
     if _draws_from_iterator(program, loop):
-        if loop.node not in _building(program, loader) and _starts_over(program, loop, loader):
+        if not goes_on and loop.node not in _building(program, loader) and _starts_over(program, loop, loader):
             return loop.node
         repeating = [node for node in repeating if _starts_again(program, loop, node, loader)]
     return _likeliest(program, repeating, loader)

@@ -10,7 +10,7 @@ from dl_lint.context import torch_version
 from dl_lint.flow import call_graph, enclosing, purity
 from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes
-from dl_lint.flow.values import Class, Const, Function, Instance, Loader, Made, Option, Unknown, Wrapped, alternatives
+from dl_lint.flow.values import Class, Function, Instance, Loader, Made, Unknown, Wrapped, alternatives
 from dl_lint.pipeline import caches, loaders, loops, trainers, workers
 from dl_lint.source.syntax import ForStatement, FunctionDefinition, dotted
 
@@ -52,17 +52,6 @@ def _keeps_its_iterator(program: Program, loader: Loader) -> bool:
         return False
     calls = (call.func for scope in classes.with_inner(method.scope) for call in scope.calls)
     return not any(isinstance(func, ast.Attribute) and func.attr in _MAKING_AN_ITERATOR for func in calls)
-
-
-def count(program: Program, loader: Loader) -> int | None:
-    """How many workers a loader has, if that is a number in the code or an option's default."""
-    found = set()
-    for one in alternatives(loaders.argument(program, loader, "num_workers").value):
-        value = one.default if isinstance(one, Option) else one
-        if not isinstance(value, Const) or not isinstance(value.value, int):
-            return None
-        found.add(value.value)
-    return max(found, default=None) or None
 
 
 def keyword(program: Program, loader: Loader) -> str:

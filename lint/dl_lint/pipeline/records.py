@@ -14,7 +14,7 @@ from dl_lint.flow.interpreter.mutations import GROWING
 from dl_lint.flow.reaching import visible_at_end
 from dl_lint.flow.values import Collection, Derived, Function, Instance, Made, Table, Value, alternatives, union
 from dl_lint.pipeline import containers, datasets, workers
-from dl_lint.pipeline.costs import counts, sizes
+from dl_lint.pipeline.costs import sizes
 from dl_lint.pipeline.training import words
 from dl_lint.source.positions import span
 from dl_lint.source.syntax import Assignment, called, children, dotted
@@ -42,8 +42,6 @@ class Container:
     reads: list[Indexed]
     samples: list[Value]
     size: sizes.Size
-    count: int | None
-    """Of the samples that it holds, where the project says so."""
     is_sequence: bool
     """Whether nothing says that it is a dict or a table, so that indices lead to its items in order."""
 
@@ -81,11 +79,9 @@ def of_python_objects(program: Program, cls: Class, reads: dict[str, list[Indexe
             depth = min(one.depth for one in indexed)
             samples = [one.value for one in sizes.filling(program, cls, attribute, filled)]
             each = list(sizes.filling(program, cls, attribute, filled, depth))
-            direct = any(one.direct for one in indexed)
-            count = counts.counted(program, cls, attribute, filled, each=direct)
             size = sizes.size_each(program, each, _fields(program, indexed))
             sequence = not _is_keyed(program, cls, attribute)
-            found.append(Container(attribute, _made_here(program, filled), indexed, samples, size, count, sequence))
+            found.append(Container(attribute, _made_here(program, filled), indexed, samples, size, sequence))
     return _originals(found)
 
 
@@ -209,7 +205,7 @@ def python_objects_in(program: Program, cls: Class, attribute: str, read: Indexe
 def _holds_images(program: Program, cls: Class) -> bool:
     """Whether decoded images are kept in a list, so that there cannot be many samples."""
     for kept in datasets.kept(program, cls):
-        if guards.is_switched_off(program, kept.node):
+        if guards.is_switched_off(program, kept.node) or _is_by_setting(program, kept):
             continue
         if kept.change is not None and kept.change.kind in GROWING:
             added = program.value(kept.change.value)
@@ -221,6 +217,13 @@ def _holds_images(program: Program, cls: Class) -> bool:
         if _are_images(program, added, containers.DEEPEST):
             return True
     return False
+
+
+def _is_by_setting(program: Program, kept: datasets.Kept) -> bool:
+    """Whether something is kept where a parameter or an attribute asks for it: ``if cache_images:``."""
+    params = {one.name for one in kept.method.params}
+    tests = (dotted(test) or "" for test, _ in enclosing.tests_around(program, kept.node))
+    return any(test and test.partition(".")[0] in params for test in tests)
 
 
 def _are_images(program: Program, value: Value, depth: int) -> bool:
@@ -257,7 +260,11 @@ def _last_assignments(program: Program, cls: Class, attribute: str) -> Iterator[
     content sorted or filtered, be it what a base's method has filled it with."""
     own: list[Binding] = []
     found: list[Binding] = []
+    is_replaced = False
     for method, key in classes.methods_binding(program, cls, attribute):
+        if method.name == "__init__" and is_replaced and _leaves_empty(program, method, key):
+            continue  # a placeholder, which the constructor of a class that derives from it replaces
+        is_replaced |= method.name == "__init__" and any(one.kind == "assign" for one in method.bindings.get(key, ()))
         last = [binding for binding in visible_at_end(method, key).bindings if binding.kind == "assign"]
         filling = [binding for binding in last if not _reads(program, method, attribute, binding)]
         if filling or _is_filled_before(method, key, last):
@@ -265,6 +272,11 @@ def _last_assignments(program: Program, cls: Class, attribute: str) -> Iterator[
         elif method.name == "__init__":
             own += last
     yield from found or own
+
+
+def _leaves_empty(program: Program, method: Scope, key: str) -> bool:
+    bindings = visible_at_end(method, key).bindings
+    return all(one.kind == "assign" and _starts_empty(names.bound_value(program, one)) for one in bindings)
 
 
 def _is_filled_before(method: Scope, key: str, last: list[Binding]) -> bool:

@@ -381,22 +381,24 @@ def asks_for_worker(program: Program, test: ast.expr) -> bool:
 
 
 @feature("generators that are renewed")
-def is_renewed(program: Program, name: str, drawn: ast.AST) -> bool:
-    """Whether something gives ``name`` a new generator or state after its constructor, in a worker or for an epoch."""
+def is_renewed(program: Program, name: str, made: ast.AST, drawn: ast.AST) -> bool:
+    """Whether something gives ``name`` a new generator or state after its constructor, in a worker or for an epoch.
+    What is ``made`` in a library may be drawn from in an example."""
     stores = (store.target for store in program.attribute_stores(name) if isinstance(store.target, ast.Attribute))
     calls = (call.func.value for call in program.method_calls(*RESEEDING) if isinstance(call.func, ast.Attribute))
     seeded = (one for one in calls if (dotted(one) or "").rpartition(".")[2] == name)
     if any(
-        enclosing.function_of(program, one).name != "__init__" and _may_be(program, one, drawn)
+        enclosing.function_of(program, one).name != "__init__" and _may_be(program, one, made, drawn)
         for one in (*stores, *seeded)
     ):
         return True
     return name in enclosing.function_of(program, drawn).outer
 
 
-def _may_be(program: Program, node: ast.expr, drawn: ast.AST) -> bool:
+def _may_be(program: Program, node: ast.expr, made: ast.AST, drawn: ast.AST) -> bool:
     """Whether ``node`` may be what is drawn from: not in another sub-project, nor on self of an unrelated class."""
-    if not program.path(node).startswith(posixpath.dirname(posixpath.dirname(program.path(drawn)))):
+    around = (posixpath.dirname(posixpath.dirname(program.path(one))) for one in (made, drawn))
+    if not program.path(node).startswith(tuple(around)):
         return False
     function, owner = enclosing.function_of(program, node), enclosing.function_of(program, drawn).parent
     if function.receiver is None or function.parent is None or owner is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from dl_lint.context.entry_points import is_test
-from dl_lint.flow import call_graph, enclosing
+from dl_lint.flow import call_graph, enclosing, guards
 from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes, names, objects
 from dl_lint.flow.values import (
@@ -102,6 +102,51 @@ def _all_unclaimed(program: Program) -> tuple[Loader, ...]:
     return tuple(loader for loader in loaders.all_loaders(program) if loader.call not in known)
 
 
+Coming = Literal["workers", "main", "nobody"]
+"""Who may come to a place of the code that fetches samples: workers, the main process alone, or no known object."""
+
+
+def coming_to(program: Program, cls: Class, node: ast.AST) -> Coming:
+    """Who may come to ``node``, which fetches a sample from an object of ``cls``, by how each of its objects was built
+    and by whether a loader with workers is given that one; workers, where nothing else is known."""
+    if not guards.may_run(program, node):
+        return "nobody"
+    built = _built(program, cls)
+    fetched = [one for one, has_workers in built if has_workers]
+    if not built or any(guards.may_run(program, node, one) for one in fetched):
+        return "workers"
+    return "main" if any(guards.may_run(program, node, one) for one, _ in built) else "nobody"
+
+
+def are_left_to_callers(program: Program, needed: tuple[Loader, ...], cls: Class | None, node: ast.AST | None) -> bool:
+    """Whether a fault takes what nobody in the project asks for: workers of the loaders ``needed``, or that an object
+    of ``cls`` comes to ``node``."""
+    if needed and all(loaders.are_left_to_users(program, one) for one in needed):
+        return True
+    return cls is not None and node is not None and coming_to(program, cls, node) == "nobody"
+
+
+@feature("objects of a class distinguished", ())
+def _built(program: Program, cls: Class) -> tuple[tuple[Instance, bool], ...]:
+    """The objects of ``cls`` and of classes that derive from it, outside of tests, each with whether workers may fetch
+    from it: one that no known loader is given may go to any."""
+    return program.once(("built", cls), lambda: tuple(_find_built(program, cls)))
+
+
+def _find_built(program: Program, cls: Class) -> Iterator[tuple[Instance, bool]]:
+    given_: dict[Instance, bool] = {}
+    for loader in of_product(program, cls):
+        for one in given(program, loader):
+            if cls in classes.lineage(program, one.cls):
+                given_[one] = given_.get(one, False) or loaders.workers(program, loader) != "none"
+    yield from given_.items()
+    calls = {one.call for one in given_}
+    for call in _constructions(program, cls):
+        if call not in calls:
+            calls.add(call)
+            yield from ((one, True) for one in alternatives(program.value(call)) if isinstance(one, Instance))
+
+
 def _all_given(program: Program) -> Mapping[Value, Mapping[Loader, None]]:
     """The loaders, by call chain, that are given an object of each class or of a class that derives from it."""
     found: defaultdict[Value, dict[Loader, None]] = defaultdict(dict)
@@ -153,13 +198,39 @@ def idle(program: Program, cls: Class) -> bool:
         return True
     if has_scripts(program, file) and not _speaks_of_loaders(program, cls):
         return True
-    using = _of_product(program, cls) or _unasked(program, cls)
+    using = of_product(program, cls) or _unasked(program, cls)
     return bool(using) and all(loaders.workers(program, loader) == "none" for loader in using)
+
+
+def are_all_given(program: Program, cls: Class) -> bool:
+    """Whether each object of ``cls`` that is known to be made is given to a loader, and no loader around is given what
+    is not known."""
+    node = cls.scope.node
+    if node is None or unclaimed(program, cls):
+        return False
+    near = (one for one in loaders.all_loaders(program) if program.are_near(node, one.call))
+    for loader in (variant for one in near for variant in variants(program, one)):
+        found = alternatives(loaders.argument(program, loader, "dataset").value)
+        if not all(isinstance(one, Instance | Made) for one in found):
+            return False
+    given_ = {one.call for loader in of_product(program, cls) for one in given(program, loader)}
+    return all(one in given_ for one in _constructions(program, cls))
+
+
+def _constructions(program: Program, cls: Class) -> Iterator[ast.Call]:
+    """The calls outside of tests that make an object of ``cls`` or of a class that derives from it."""
+    for kind in (cls, *classes.subclasses(program, cls)):
+        init = classes.of_class(program, kind, "__init__")
+        for frame in call_graph.callers(program, init.scope) if isinstance(init, Function) else ():
+            is_one = any(isinstance(one, Instance) and one.call is frame.call for one in
+                         alternatives(program.value(frame.call)))  # fmt: skip
+            if is_one and not is_test(program, program.path(frame.call)):
+                yield frame.call
 
 
 def fetching_for(program: Program, cls: Class) -> tuple[Loader, str] | None:
     """The first loader of ``cls`` that has workers, outside of tests where there is one, and how many in words."""
-    using = _of_product(program, cls) or users(program, cls)
+    using = of_product(program, cls) or users(program, cls)
     found = next((one for one in using if loaders.may_have_workers(program, one)), None)
     if found is None:
         return None
@@ -170,12 +241,12 @@ def fetching_for(program: Program, cls: Class) -> tuple[Loader, str] | None:
 
 def numbers(program: Program, cls: Class) -> tuple[int, int] | None:
     """The fewest and the most workers of the loaders of ``cls`` that have any; None where one of them does not say."""
-    each = [loaders.worker_numbers(program, one) for one in _of_product(program, cls)]
+    each = [loaders.worker_numbers(program, one) for one in of_product(program, cls)]
     found = [number for ways in each for number in ways if number > 0]
     return (min(found), max(found)) if found and all(each) else None
 
 
-def _of_product(program: Program, cls: Class) -> tuple[Loader, ...]:
+def of_product(program: Program, cls: Class) -> tuple[Loader, ...]:
     """The loaders that are given an object of ``cls``, without those of tests, which say nothing about others."""
     if is_test(program, cls.scope.file.path):
         return users(program, cls)

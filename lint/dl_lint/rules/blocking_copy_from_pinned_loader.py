@@ -41,8 +41,8 @@ def train(model, dataset, device):
 
 ## Fix safety
 
-The fix is unsafe for `.to()` on a batch that is not unpacked: it may be an object of the project's own class, whose
-`to` need not take `non_blocking`.
+None is offered for `.to()` on a batch that is not unpacked where the collate function is not known to make a tensor, or
+an object whose `to` takes `non_blocking`: it may be one of the project's own class.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint import edits
-from dl_lint.flow.values import Batch, alternatives
-from dl_lint.rule import Finding, Fix, Related, rule
+from dl_lint.rule import Finding, Fix, Needs, Related, rule
 from dl_lint.source.positions import span
 from dl_lint.transfers import copies
 from dl_lint.transfers.synchronisation import delays
@@ -85,6 +84,9 @@ def _is_asked_for(transfer: Transfer) -> bool:
 
 
 def _finding(project: Project, loader: Loader, found: list[Transfer]) -> Finding:
+    lacking = dict.fromkeys(cls for one in found for cls in copies.without_non_blocking(project, one, loader))
+    owners = ", ".join(f"`{cls.scope.name}.{found[0].method}`" for cls in lacking)
+    takes = f"let {owners} take `non_blocking` and hand it on to its copies, and " if lacking else ""
     first, names = found[0], list(dict.fromkeys(one.told for one in found))
     several = len(names) > 1
     pinning = project.place(copies.pinning_argument(project, loader))
@@ -93,15 +95,16 @@ def _finding(project: Project, loader: Loader, found: list[Transfer]) -> Finding
         project.place(first.call),
         f"{told} {'come' if several else 'comes'} from a loader that pins its batches "
         f"({project.told(pinning)}), but the host waits here until the device holds {'each' if several else 'it'}",
-        f"write `.{first.method}(…, non_blocking=True)`, so that the copy runs while the host goes on",
+        f"{takes}write `.{first.method}(…, non_blocking=True)`, so that the copy runs while the host goes on",
         (Related(pinning, "the loader pins its batches here"),),
-        _fix(project, found),
+        _fix(project, loader, found),
         repeats=True,
+        needs=Needs((loader,)),
     )
 
 
-def _fix(project: Project, found: list[Transfer]) -> Fix | None:
+def _fix(project: Project, loader: Loader, found: list[Transfer]) -> Fix | None:
+    if not all(copies.takes_non_blocking(project, one, loader) for one in found):
+        return None
     added = [edit for one in found if (edit := edits.with_argument(project, one.call, "non_blocking=True")) is not None]
-    whole = any(isinstance(one, Batch) and one.whole for copy in found for one in alternatives(copy.receiver))
-    safe = found[0].method != "to" or not whole
-    return Fix("do not wait for the copy", tuple(added), safe=safe) if len(added) == len(found) else None
+    return Fix("do not wait for the copy", tuple(added)) if len(added) == len(found) else None

@@ -64,7 +64,7 @@ from typing import TYPE_CHECKING
 from dl_lint.flow.interpreter.classes import with_inner
 from dl_lint.flow.values import External, alternatives
 from dl_lint.pipeline import workers
-from dl_lint.rule import Finding, Related, rule
+from dl_lint.rule import Finding, Needs, Related, rule
 from dl_lint.transfers import copies
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ REMEDY = (
 @rule("DL304", severity="bug")
 def cuda_in_worker(project: Project) -> Iterator[Finding]:
     spawning, seen = workers.spawning(project), set()  # who chooses spawn has met CUDA's refusal in forked workers
-    for function, why in _running(project):
+    for function, why, users in _running(project):
         for call in _moves(project, function):
             stmt = project.statement_of(call)
             if stmt in seen or any(project.path(call).startswith(folder) for folder in spawning):
@@ -94,20 +94,22 @@ def cuda_in_worker(project: Project) -> Iterator[Finding]:
                 "process has, and under spawn each worker takes a context's worth of device memory"
             )
             related = (Related(project.place(why), "workers run it for this"),)
-            yield Finding(project.place(call), message, REMEDY, related, repeats=True)
+            yield Finding(project.place(call), message, REMEDY, related, repeats=True, needs=Needs(users))
 
 
-def _running(project: Project) -> Iterator[tuple[Scope, ast.AST]]:
-    """The functions that workers run, with what makes them."""
+def _running(project: Project) -> Iterator[tuple[Scope, ast.AST, tuple[Loader, ...]]]:
+    """The functions that workers run, with what makes them, and the loaders that are known to."""
     for dataset in project.dataset_classes():
         # Who loads it may not be known: then somebody may, unless all the loaders around do without workers.
         users = workers.users(project, dataset.cls) or workers.unclaimed(project, dataset.cls)
         users = users or tuple(one for one in project.loaders() if project.are_near(one.call, dataset.node))
         if not users or any(_forks(project, loader) for loader in users):
-            yield from ((function, dataset.node) for function in project.fetching(dataset.cls))
+            known = workers.of_product(project, dataset.cls)
+            yield from ((function, dataset.node, known) for function in project.fetching(dataset.cls))
     for collator in workers.collators(project):
         if _forks(project, collator.loader):
-            yield from ((function, collator.node) for function in project.reachable(collator.function))
+            given = (collator.loader,)
+            yield from ((function, collator.node, given) for function in project.reachable(collator.function))
 
 
 def _forks(project: Project, loader: Loader) -> bool:

@@ -75,7 +75,7 @@ def frozen_generator_in_dataset(project: Project) -> Iterator[Finding]:
         if workers.idle(project, dataset.cls):
             continue
         for made, drawn, name in (*_kept(project, dataset), *_of_modules(project, dataset)):
-            if made.call in seen or is_renewed(project, name.rpartition(".")[2], drawn):
+            if made.call in seen or is_renewed(project, name.rpartition(".")[2], made.call, drawn):
                 continue
             seen.add(made.call)
             place = project.place(drawn)

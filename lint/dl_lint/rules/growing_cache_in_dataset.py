@@ -71,7 +71,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.values import Const
 from dl_lint.pipeline import caches, datasets, workers
-from dl_lint.rule import Finding, Related, rule
+from dl_lint.rule import Finding, Needs, Related, rule
 
 if TYPE_CHECKING:
     import ast
@@ -97,12 +97,13 @@ def growing_cache_in_dataset(project: Project) -> Iterator[Finding]:
         if dataset.kind != "map" or workers.idle(project, dataset.cls):
             continue
         stay = _stay(project, dataset.cls)
-        of_each: dict[tuple[str, bool, bool], list[Growth]] = {}
+        alike: dict[tuple[str, bool, bool], list[Growth]] = {}
         for growth in caches.growing(project, dataset.cls):
-            if growth.node not in seen:
+            if growth.node not in seen and workers.coming_to(project, dataset.cls, growth.node) != "main":
                 seen.add(growth.node)
-                of_each.setdefault((growth.what, growth.memo, growth.unread), []).append(growth)
-        for several in of_each.values():
+                holding = datasets.holding(project, growth.node, dataset)
+                alike.setdefault((holding, growth.memo, growth.unread), []).append(growth)
+        for several in alike.values():
             yield _finding(project, dataset, several, stay)
 
 
@@ -115,6 +116,8 @@ def _stay(project: Project, cls: Class) -> bool:
 
 def _finding(project: Project, dataset: DatasetClass, several: list[Growth], stay: bool) -> Finding:
     growth, *others = sorted(several, key=lambda one: project.place(one.node))
+    names = list(dict.fromkeys(one.what for one in (growth, *others)))
+    grows = f"{', '.join(names[:-1])} and {names[-1]} grow" if len(names) > 1 else f"{names[0]} grows"
     place = project.place(growth.node)
     if growth.unread:
         cost = "each worker fills its own, which nobody else sees"
@@ -126,12 +129,21 @@ def _finding(project: Project, dataset: DatasetClass, several: list[Growth], sta
             "each epoch before it is ever hit"
         )
     holding = datasets.holding(project, growth.node, dataset)
-    message = f"{growth.what} grows with every sample that a worker fetches from `{holding}`: {cost}"
-    related = [Related(project.place(one.node), "it grows here too") for one in others]
+    message = f"{grows} with every sample that a worker fetches from `{holding}`: {cost}"
+    related = [
+        Related(project.place(one.node), f"{'it' if one.what == growth.what else one.what} grows here too")
+        for one in others
+    ]
     loader = workers.fetching_for(project, dataset.cls)
     if loader is not None:
         related.append(Related(project.place(loader[0].call), f"the loader, with {loader[1]}"))
     if growth.origin is not None:
         related.append(Related(project.place(growth.origin), "made here, copied into each worker"))
     remedy = REMEDY["memo" if growth.memo else "record" if growth.unread else "store"]
-    return Finding(place, message, remedy, tuple(related))
+    return Finding(
+        place,
+        message,
+        remedy,
+        tuple(related),
+        needs=Needs(workers.of_product(project, dataset.cls), dataset.cls, growth.node),
+    )

@@ -68,11 +68,12 @@ from typing import TYPE_CHECKING
 from dl_lint.flow.outcomes import truth_of
 from dl_lint.flow.values import Absent
 from dl_lint.pipeline import datasets, handles, pickling, workers
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Needs, Quiet, Related, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dl_lint.pipeline.datasets import DatasetClass
     from dl_lint.pipeline.handles import Shared
     from dl_lint.project import Project
 
@@ -111,24 +112,38 @@ def handle_shared_over_fork(project: Project) -> Iterator[Finding]:
     for dataset in project.dataset_classes():
         if workers.idle(project, dataset.cls):
             continue
+        alike: dict[tuple[object, ...], list[Shared]] = {}
         for shared in handles.shared(project, dataset.cls):
             if shared.made.call in seen or (
                 project.hints.spawns and pickling.what_does_not_pickle(project, shared.made.name)
             ):
                 continue  # of plain files, DL306 says that they cannot be pickled
+            if workers.coming_to(project, dataset.cls, shared.read.node) == "main":
+                continue
             seen.add(shared.made.call)
-            holding = datasets.holding(project, shared.made.call, dataset)
-            message = (
-                f"{_opened(project, holding, shared)} and read as `self.{shared.read.attribute}` for each sample: "
-            )
-            message += (
-                "workers are spawned, and it cannot be pickled for them" if shared.pickled else _harm(project, shared)
-            )
-            related = [Related(project.place(shared.read.node), "read here, in every worker")]
-            loader = workers.fetching_for(project, dataset.cls)
-            if loader is not None:
-                related.append(Related(project.place(loader[0].call), f"the loader, with {loader[1]}"))
-            yield Finding(project.place(shared.made.call), message, REMEDY, tuple(related), subject=(project, shared))
+            harm = (_opened(project, datasets.holding(project, shared.made.call, dataset), shared), shared.pickled)
+            key = (*harm, _harm(project, shared), _only_reads(project, shared))
+            alike.setdefault(key, []).append(shared)
+        for several in alike.values():
+            yield _finding(project, dataset, several)
+
+
+def _finding(project: Project, dataset: DatasetClass, several: list[Shared]) -> Finding:
+    """One for the handles of a class that harm in the same way, at the first of them."""
+    shared, *others = sorted(several, key=lambda one: project.place(one.made.call))
+    holding = datasets.holding(project, shared.made.call, dataset)
+    names = list(dict.fromkeys(f"`self.{one.read.attribute}`" for one in (shared, *others)))
+    read = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    message = f"{_opened(project, holding, shared)} and read as {read} for each sample: "
+    message += "workers are spawned, and it cannot be pickled for them" if shared.pickled else _harm(project, shared)
+    related = [Related(project.place(shared.read.node), "read here, in every worker")]
+    related += (Related(project.place(one.made.call), "opened here as well") for one in others)
+    loader = workers.fetching_for(project, dataset.cls)
+    if loader is not None:
+        related.append(Related(project.place(loader[0].call), f"the loader, with {loader[1]}"))
+    needs = Needs((), dataset.cls, shared.read.node)
+    place = project.place(shared.made.call)
+    return Finding(place, message, REMEDY, tuple(related), subject=(project, shared), needs=needs)
 
 
 def _harm(project: Project, shared: Shared) -> str:

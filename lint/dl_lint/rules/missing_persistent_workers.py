@@ -51,7 +51,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint import edits
 from dl_lint.flow.values import Option, alternatives
-from dl_lint.pipeline import loops, persistence, trainers, trip_counts
+from dl_lint.pipeline import loaders, loops, persistence, trainers, trip_counts
 from dl_lint.rule import Finding, Fix, Quiet, Related, rule
 from dl_lint.source.syntax import dotted
 
@@ -133,12 +133,15 @@ def _passes(project: Project, loader: Loader, again: ast.AST, loop: LoopNode | N
 
 
 def _workers(project: Project, loader: Loader) -> str:
-    count, said = persistence.count(project, loader), project.argument(loader, "num_workers").value
-    if count is None:
+    """How many workers there are, by the code and the defaults of options."""
+    known = sorted({number for number in loaders.worker_numbers(project, loader) if number})
+    if not known:
         return "workers are"
+    said = project.argument(loader, "num_workers").value
+    numbers = " or ".join(map(str, known))
     if any(isinstance(one, Option) for one in alternatives(said)):
-        return f"workers ({count} by default) are"
-    return "one worker is" if count == 1 else f"{count} workers are"
+        return f"workers ({numbers} by default) are"
+    return "one worker is" if known == [1] else f"{numbers} workers are"
 
 
 def _fix(project: Project, loader: Loader, *, safe: bool) -> Fix | None:

@@ -61,13 +61,14 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import guards
 from dl_lint.pipeline import datasets, workers
 from dl_lint.pipeline.fetching import threads
-from dl_lint.rule import Finding, Related, rule
+from dl_lint.rule import Finding, Needs, Related, rule
 from dl_lint.source.positions import span
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
+    from dl_lint.pipeline.datasets import DatasetClass
     from dl_lint.project import Project
     from dl_lint.source.positions import Span
 
@@ -76,7 +77,8 @@ if TYPE_CHECKING:
 def opencv_threads_in_worker(project: Project) -> Iterator[Finding]:
     seen = set()
     for dataset in project.dataset_classes():
-        found = sorted(threads.opencv_calls(project, dataset), key=lambda one: _order(project, one[0]))
+        calls = (one for one in threads.opencv_calls(project, dataset) if _is_run(project, dataset, one[0]))
+        found = sorted(calls, key=lambda one: _order(project, one[0]))
         for call, name in found[:1]:
             if call not in seen:
                 seen.add(call)
@@ -91,7 +93,13 @@ def opencv_threads_in_worker(project: Project) -> Iterator[Finding]:
                     "worker: they take the CPUs from one another",
                     "call `cv2.setNumThreads(0)` at the top of the dataset's module, or in `worker_init_fn`",
                     tuple(related),
+                    needs=Needs(workers.of_product(project, dataset.cls), dataset.cls, call),
                 )
+
+
+def _is_run(project: Project, dataset: DatasetClass, call: ast.Call) -> bool:
+    """Whether more than the main process comes to a call."""
+    return workers.coming_to(project, dataset.cls, call) != "main"
 
 
 def _order(project: Project, call: ast.Call) -> tuple[bool, str, Span]:

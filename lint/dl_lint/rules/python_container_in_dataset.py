@@ -5,7 +5,7 @@
 Finds lists, dicts and sets on a map-style dataset that are filled from the data (a directory listing, the lines of a
 file, JSON, an append loop or a comprehension over such) and indexed by the sample that is fetched; also numpy arrays of
 objects and the text columns of pandas tables. The message says what is known of the cost: the bytes of a sample by what
-the code puts into it, the number of samples where the project holds it, and the workers.
+the code puts into it, and the workers.
 
 ## Why is this bad?
 
@@ -66,16 +66,19 @@ class Images(Dataset):
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.pipeline import records, workers
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.pipeline import records, training, workers
+from dl_lint.pipeline.costs import sizes
+from dl_lint.rule import Finding, Needs, Quiet, Related, rule
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
-    from dl_lint.flow.values import Value
+    from dl_lint.flow.values import Class, Value
+    from dl_lint.pipeline.costs.sizes import Size
     from dl_lint.pipeline.records import Container, Indexed
     from dl_lint.project import Project
     from dl_lint.source.positions import Place
@@ -109,7 +112,32 @@ def packed_records(name: str) -> str:
     record = pickle.loads(self.{name}[start : self.ends[index]])"""
 
 
-QUIET = (Quiet("advice", "a base's container, read in the same place, was reported", lambda head: head is not None),)
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A container with the places that fill it, first to last, and what was said of a base's that is read here too."""
+
+    container: Container
+    places: list[ast.AST]
+    head: Place | None
+
+
+def _of_base(_project: Project, _cls: Class, several: list[Filled]) -> bool:
+    return all(one.head is not None for one in several)
+
+
+def _only_evaluated(project: Project, cls: Class, _several: list[Filled]) -> bool:
+    using = workers.of_product(project, cls)
+    return (
+        bool(using)
+        and workers.are_all_given(project, cls)
+        and all(training.is_only_evaluated(project, one) for one in using)
+    )
+
+
+QUIET = (
+    Quiet("advice", "a base's container, read in the same place, was reported", _of_base),
+    Quiet("advice", "its objects are only evaluated, and are few beside those that are trained on", _only_evaluated),
+)
 
 
 @rule("DL301", severity="slow", quiet=QUIET)
@@ -121,70 +149,77 @@ def python_container_in_dataset(project: Project) -> Iterator[Finding]:
             continue
         reads: dict[str, list[Indexed]] = {}
         for read in records.indexed(project, project.fetching(cls)):
-            if read.direct or not records.is_short(read):
+            if workers.coming_to(project, cls, read.node) == "workers" and (read.direct or not records.is_short(read)):
                 reads.setdefault(read.attribute, []).append(read)
+        alike: dict[str, list[Filled]] = {}
         for one in records.of_python_objects(project, cls, reads):
             new = [node for node in one.filled if node not in told and project.site(node).scope.file.linted]
             told.update(new)
-            at = records.telling(project, one.reads).node
-            head = records.of_base(project, cls, at, heads)
             if new:
                 new.sort(key=project.place)
-                found = _finding(project, one, new, head, workers.numbers(project, cls))
-                heads.setdefault((cls, at), found.place)
-                yield found
+                at = records.telling(project, one.reads).node
+                filled = Filled(one, new, records.of_base(project, cls, at, heads))
+                heads.setdefault((cls, at), project.place(new[0]))
+                alike.setdefault(_flat_form(one), []).append(filled)
+        for remedy, several in alike.items():
+            several.sort(key=lambda one: project.place(one.places[0]))
+            yield _finding(project, cls, remedy, several)
 
 
-def _finding(
-    project: Project, one: Container, filled: list[ast.AST], head: Place | None, range_: tuple[int, int] | None
-) -> Finding:
-    """At the first place that fills an attribute, whichever branches fill it elsewhere."""
-    at = project.place(records.telling(project, one.reads).node)
-    others = [Related(project.place(other), "or filled here") for other in filled[1:]]
-    heads = [Related(head, "filled in a base as well, and fixed with this")] if head is not None else []
-    direct = any(read.direct for read in one.reads)
+def _finding(project: Project, cls: Class, remedy: str, several: list[Filled]) -> Finding:
+    """One for the attributes of a dataset that one change fixes, at the first place that fills one of them."""
+    first = several[0]
+    at = project.place(records.telling(project, first.container.reads).node)
+    related = [Related(at, "read here for each sample")]
+    for one in several:
+        fills = "or filled here" if one is first else f"`self.{one.container.attribute}` is filled here"
+        related += [Related(project.place(node), fills) for node in one.places[one is first :]]
+        if one.head is not None:
+            related.append(Related(one.head, "filled in a base as well, and fixed with this"))
+    names = [f"`self.{one.container.attribute}`" for one in several]
+    subject = f"{', '.join(names[:-1])} and {names[-1]} each hold" if len(names) > 1 else f"{names[0]} holds"
+    direct = any(read.direct for one in several for read in one.container.reads)
     objects = "a Python object for each sample" if direct else "Python objects"
+    size = sizes.together([one.container.size for one in several])
     return Finding(
-        project.place(filled[0]),
-        f"`self.{one.attribute}` holds {objects}: every worker copies them all (copy-on-write), as reading one "
-        f"({project.told(at)}) writes to its reference count{_cost(one, range_, 'samples' if direct else 'objects')}",
-        _flat_form(one),
-        (Related(at, "read here for each sample"), *others, *heads),
-        subject=(head,),
-        cost=one.size.bytes * one.count if one.size.bytes and one.count else None,
+        project.place(first.places[0]),
+        f"{subject} {objects}: every worker copies them all (copy-on-write), as reading one ({project.told(at)}) "
+        f"writes to its reference count{_cost(size, workers.numbers(project, cls))}",
+        _remedy(remedy, several),
+        tuple(related),
+        subject=(project, cls, several),
+        cost=size.bytes or None,
+        needs=Needs(workers.of_product(project, cls)),
     )
 
 
-def _cost(one: Container, range_: tuple[int, int] | None, of: str) -> str:
-    """What is known of it: bytes for each, how many there are, and in how many workers."""
-    size, count = one.size, one.count
+def _cost(size: Size, range_: tuple[int, int] | None) -> str:
+    """What is known of it: bytes for each, and in how many workers."""
     fewest, most = range_ or (0, 0)
     numbers = f"{most}" if fewest == most else f"{fewest} to {most}"
     each = f"{'at least' if size.least else 'about'} {size.bytes:,} bytes for {size.of}"
-    if size.bytes and count:
-        total = size.bytes * count
-        sums = shown(most * total) if fewest == most else f"{shown(fewest * total)} to {shown(most * total)}"
-        in_all = f", {sums} in {numbers} workers" if most > 1 else ""
-        return f", {shown(total)} per worker{in_all} ({count:,} {of}, {each})"
     where = f" in each of {numbers} workers" if most > 1 else " in each worker"
-    if size.bytes:
-        return f", {each}{where}"
-    return f", {count:,} {of}{where}" if count else ""
+    return f", {each}{where}" if size.bytes else ""
 
 
-def shown(size: int) -> str:
-    """Bytes in the unit that leaves one to three digits before the point."""
-    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if size >= unit:
-            return f"{size / unit:.{1 if size < 10 * unit else 0}f} {name}"
-    return f"{size} bytes"
+def _remedy(form: str, several: list[Filled]) -> str:
+    """What to write: code for a list that is indexed by the sample, of the first attribute where there are several."""
+    one, *others = (each.container.attribute for each in several)
+    if form not in _CODE:
+        return form
+    same = f" (do the same for {', '.join(f'`self.{name}`' for name in others)})" if others else ""
+    first, code = _CODE[form](one).split("\n", 1)
+    return f"{first.removesuffix(':')}{same}:\n{code}"
+
+
+_CODE = {"numbers of a list": in_one_array, "records of a list": packed_records}
 
 
 def _flat_form(one: Container) -> str:
-    """What holds the same without an object for each: code to paste for a list that is indexed by the sample."""
+    """What holds the same without an object for each: the same for all containers that one change fixes."""
     if one.is_sequence and all(read.direct and read.depth == 1 for read in one.reads):
         if one.size.form == "number":
-            return in_one_array(one.attribute)
+            return "numbers of a list"
         if one.size.form != "array":
-            return packed_records(one.attribute)
+            return "records of a list"
     return {"number": NUMBERS, "text": TEXTS, "array": NUMBERS, "record": COLUMNS, "unknown": RECORDS}[one.size.form]

@@ -78,6 +78,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from dl_lint.flow import guards
 from dl_lint.flow.values import Const, Option, alternatives
 from dl_lint.pipeline import retention, workers
 from dl_lint.rule import Finding, Related, rule
@@ -104,7 +105,7 @@ def stale_dataset_in_persistent_workers(project: Project) -> Iterator[Finding]:
                 continue
             for dataset in workers.given(project, loader):
                 for mutation in retention.within(project, epochs, dataset):
-                    if mutation.node in seen:
+                    if mutation.node in seen or not guards.may_run(project, mutation.read, dataset):
                         continue
                     seen.add(mutation.node)
                     message = (

@@ -42,14 +42,14 @@ def make_loader(dataset, length):
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from dl_lint.flow.values import NONE, Absent, alternatives
 from dl_lint.pipeline import loaders, pickling, workers
-from dl_lint.rule import Finding, Quiet, Related, rule
+from dl_lint.rule import Finding, Needs, Related, rule
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator
 
     from dl_lint.flow.values import Loader
@@ -63,31 +63,36 @@ REMEDY = (
 )
 
 
-QUIET = (
-    Quiet(
-        "advice",
-        "the loader has no workers unless somebody asks for some",
-        loaders.are_left_to_users,
-    ),
-)
-
-
-@rule("DL306", severity="bug", quiet=QUIET)
+@rule("DL306", severity="bug")
 def unpicklable_in_worker(project: Project) -> Iterator[Finding]:
     seen: set[ast.AST] = set()
+    alike: dict[tuple[object, ...], list[tuple[Obstacle, Loader, str]]] = {}
     variants = (one for loader in project.loaders() for one in workers.variants(project, loader))
     pickled = [one for one in variants if project.workers(one) != "none" and _pickles(project, one)]
     for loader in sorted(pickled, key=lambda one: loaders.are_left_to_users(project, one)):
-        found = [(of, one) for part, of in PARTS.items() for one in _obstacles(project, loader, part)]
-        for of, obstacle in found:
-            if obstacle.node not in seen and obstacle.cause not in seen:
-                seen.update(one for one in (obstacle.node, obstacle.cause) if one is not None)
-                message = (
-                    f"{obstacle.what} goes into {of} a loader that may have workers: spawn and forkserver "
-                    "(macOS, Windows, Linux from Python 3.14) pickle it for them, which fails"
-                )
-                related = (Related(project.place(loader.call), "this loader"),)
-                yield Finding(project.place(obstacle.node), message, REMEDY, related, subject=(project, loader))
+        for part, of in PARTS.items():
+            for obstacle in _obstacles(project, loader, part):
+                if obstacle.node not in seen and obstacle.cause not in seen:
+                    seen.update(one for one in (obstacle.node, obstacle.cause) if one is not None)
+                    alike.setdefault(_idiom(project, loader, obstacle, of), []).append((obstacle, loader, of))
+    for several in alike.values():
+        several.sort(key=lambda one: project.place(one[0].node))
+        obstacle, loader, of = several[0]
+        message = (
+            f"{obstacle.what} goes into {of} a loader that may have workers: spawn and forkserver "
+            "(macOS, Windows, Linux from Python 3.14) pickle it for them, which fails"
+        )
+        related = [Related(project.place(loader.call), "this loader")]
+        related += (Related(project.place(one.node), "the same for another loader") for one, *_ in several[1:])
+        yield Finding(project.place(obstacle.node), message, REMEDY, tuple(related), needs=Needs((loader,)))
+
+
+def _idiom(project: Project, loader: Loader, obstacle: Obstacle, of: str) -> tuple[object, ...]:
+    """What is the same fault: a lambda that several loaders of a file are given word for word, and else each place."""
+    if of == PARTS["dataset"] or not isinstance(obstacle.node, ast.Lambda):
+        return of, obstacle
+    is_left = loaders.are_left_to_users(project, loader)
+    return of, project.path(obstacle.node), ast.unparse(obstacle.node), is_left
 
 
 def _obstacles(project: Project, loader: Loader, part: str) -> Iterator[Obstacle]:

@@ -8,10 +8,24 @@ from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow import call_graph
 from dl_lint.flow.features import feature
-from dl_lint.flow.interpreter import arguments, tensor_memory
+from dl_lint.flow.interpreter import arguments, classes, functions, tensor_memory
 from dl_lint.flow.placement import ACCELERATORS
-from dl_lint.flow.values import NONE, Absent, Batch, Const, Option, Parameter, Tensor, Value, alternatives
-from dl_lint.pipeline import loaders
+from dl_lint.flow.values import (
+    NONE,
+    Absent,
+    Batch,
+    Class,
+    Const,
+    External,
+    Function,
+    Instance,
+    Option,
+    Parameter,
+    Tensor,
+    Value,
+    alternatives,
+)
+from dl_lint.pipeline import loaders, workers
 from dl_lint.source.positions import span
 
 if TYPE_CHECKING:
@@ -91,6 +105,8 @@ def _truth(value: Value) -> bool | None:
     return bool(value.value) if isinstance(value, Const) else None
 
 
+OBJECT = External("builtins.object")
+
 LONGEST = 40
 """Characters of an expression that a message shows."""
 
@@ -137,10 +153,56 @@ def pinning_loader(program: Program, transfer: Transfer) -> Loader | None:
     found = alternatives(transfer.receiver)
     batches = [one.loader for one in found if isinstance(one, Batch)]
     moved = any(isinstance(one, Tensor) and one.placement == "device" for one in found)
-    if moved or any(loaders.pins(program, loader) == "no" for loader in batches):
+    if moved or any(loaders.pins(program, one) == "no" or not can_be_pinned(program, one) for one in batches):
         return None
     pinning = [one for one in batches if not one.prepared and loaders.pins(program, one) == "yes"]
     return min(pinning, key=lambda one: loaders.workers(program, one) == "none", default=None)
+
+
+def collated(program: Program, loader: Loader) -> tuple[Class, ...] | None:
+    """The classes of the project whose objects are a loader's batches; none where torch collates them, None where that
+    is not known."""
+    given = alternatives(loaders.argument(program, loader, "collate_fn").value)
+    if all(isinstance(one, Absent) or one == NONE for one in given):
+        return ()
+    makers = [scope for one in given for scope in workers.functions(program, one)]
+    made = [one for scope in makers for one in alternatives(program.resolve(functions.returned(program, scope)))]
+    found = [one.cls for one in made if isinstance(one, Instance)]
+    return tuple(dict.fromkeys(found)) if found and len(found) == len(made) else None
+
+
+@feature("batches of a project's own class", True)
+def can_be_pinned(program: Program, loader: Loader) -> bool:
+    """Whether a loader's batches are tensors and containers of them, or objects that have ``pin_memory()``; any other
+    object is handed on as it is."""
+    for cls in collated(program, loader) or ():
+        own = all(isinstance(one, Class) or one == OBJECT for one in classes.lineage(program, cls))
+        if own and not isinstance(classes.of_class(program, cls, "pin_memory"), Function):
+            return False
+    return True
+
+
+@feature("batches of a project's own class", ())
+def without_non_blocking(program: Program, transfer: Transfer, loader: Loader) -> tuple[Class, ...]:
+    """The classes of the project whose ``to`` is called, if that takes no ``non_blocking``."""
+    whole = any(isinstance(one, Batch) and one.whole for one in alternatives(transfer.receiver))
+    found = collated(program, loader) if whole else ()
+    return tuple(one for one in found or () if not _takes(program, one, transfer.method, "non_blocking"))
+
+
+def takes_non_blocking(program: Program, transfer: Transfer, loader: Loader) -> bool:
+    """Whether a copy is known to take ``non_blocking``: of a tensor, or of an object whose method takes it."""
+    whole = any(isinstance(one, Batch) and one.whole for one in alternatives(transfer.receiver))
+    if not whole or transfer.method != "to" or loader.name.startswith("torch_geometric."):
+        return True
+    return collated(program, loader) is not None and not without_non_blocking(program, transfer, loader)
+
+
+def _takes(program: Program, cls: Class, method: str, parameter: str) -> bool:
+    defined = classes.of_class(program, cls, method)
+    return not isinstance(defined, Function) or any(
+        one.name == parameter or one.kind == "kwargs" for one in defined.scope.params
+    )
 
 
 def pinning_argument(program: Program, loader: Loader) -> ast.AST:

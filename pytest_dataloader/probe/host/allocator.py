@@ -56,6 +56,13 @@ def allocated() -> Allocated:
     return Allocated(blocks, int(info.uordblks) + int(info.hblkhd) + _arrow_bytes())
 
 
+def give_back_freed() -> None:
+    """Have the allocator return what is free to the system: what fits into it would not be seen to grow."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:  # of glibc
+        trim(0)
+
+
 def _arrow_bytes() -> int:
     """Bytes of pyarrow's default pool, where that is not the C library's: mimalloc and jemalloc are not glibc's."""
     arrow = sys.modules.get("pyarrow")

@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 SYSTEM_CALLS = {
     "x86_64": {
         202: "futex", 35: "nanosleep", 230: "clock_nanosleep", 43: "accept", 288: "accept", 7: "poll", 271: "ppoll",
-        0: "read", 17: "read", 19: "read", 45: "read", 47: "read",
+        0: "read", 17: "read", 19: "read", 45: "read", 47: "read", 42: "connect", 61: "wait", 247: "wait",
+        232: "epoll", 281: "epoll", 441: "epoll",
     },
     "aarch64": {
         98: "futex", 101: "nanosleep", 115: "clock_nanosleep", 202: "accept", 242: "accept", 73: "poll",
-        63: "read", 65: "read", 67: "read", 207: "read", 212: "read",
+        63: "read", 65: "read", 67: "read", 207: "read", 212: "read", 203: "connect", 260: "wait", 95: "wait",
+        22: "epoll", 441: "epoll",
     },
 }.get(platform.machine(), {})  # fmt: skip
-"""By number, those that tell what a thread waits for; ``read`` is each that reads from a descriptor, sockets too."""
+"""By number, those that tell what a thread waits for; ``read`` is each that reads from a descriptor, sockets too;
+``wait`` is for the end of a child."""
 
 
 class SystemCall(NamedTuple):

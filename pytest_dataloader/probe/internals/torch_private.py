@@ -450,7 +450,17 @@ def ready_batches(iterator: Any) -> int | None:
 
 def pending_batches(iterator: Any) -> dict[int, int]:
     """The batches that workers still have to deliver, by number since the epoch began, each with its worker."""
-    tasks = getattr(iterator, "_task_info", {})
+    return pending_among(open_tasks(iterator))
+
+
+def open_tasks(iterator: Any) -> dict[int, Any]:
+    """The batches of an epoch that were asked for and not yet handed out, as its iterator keeps them under way."""
+    tasks: dict[int, Any] = getattr(iterator, "_task_info", {})
+    return tasks
+
+
+def pending_among(tasks: dict[int, Any]) -> dict[int, int]:
+    """Of ``open_tasks``, those that workers still have to deliver, each with its worker."""
     return {number: task[0] for number, task in sorted(tasks.items()) if len(task) == 1}
 
 

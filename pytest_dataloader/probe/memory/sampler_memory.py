@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host import child_process
-from pytest_dataloader.probe.host.allocator import allocated
+from pytest_dataloader.probe.host.allocator import allocated, give_back_freed
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.loader.sampling import named_sampler, shuffles
@@ -31,6 +31,11 @@ _TIMEOUT_SECONDS = 20.0
 _INTEGER = 32
 """Bytes of one of Python's integers, where nothing but the number of blocks is known."""
 _BLOCK = 65_536
+_FILLED_AT_ONCE = 50_000
+_NO_SMALL_INTEGER = 1 << 20
+"""Python keeps small integers and makes none of them anew."""
+_FILLING_SECONDS = 1.0
+"""In 0.1 s the integers of 60 MB are made."""
 _DEPTH = 8
 _WALK_SECONDS = 0.3
 
@@ -122,14 +127,32 @@ def _bytes_of(attributes: Iterator[tuple[str, Any]]) -> int:
 
 def _begun(sampler: Any) -> tuple[int, float]:
     """Bytes that an epoch holds once its first indices are there, and the CPU time until then."""
+    filling = _fill_freed_memory()
+    give_back_freed()
     before, resident, started = allocated(), _anonymous_bytes(), time.process_time()
     epoch = iter(sampler)
     next(epoch, None)
     seconds = time.process_time() - started
     after = allocated()
+    give_back_freed()
     objects = max(0, after.blocks - before.blocks) * _INTEGER + max(0, after.malloc_bytes - before.malloc_bytes)
-    # Pages tell the sizes of objects, but not what went into memory freed before.
-    return max(objects, _anonymous_bytes() - resident), seconds
+    held = max(objects, _anonymous_bytes() - resident)
+    del filling
+    return held, seconds
+
+
+def _fill_freed_memory() -> list[list[int]]:
+    """Integers in all the memory that Python freed before and has not given back: pages tell what an epoch holds only
+    where it goes into new ones. A training has a fresh heap, a run of many tests has not.
+    """
+    filling: list[list[int]] = []
+    started = time.process_time()
+    while time.process_time() - started < _FILLING_SECONDS:
+        resident = _anonymous_bytes()
+        filling.append([_NO_SMALL_INTEGER + at for at in range(_FILLED_AT_ONCE)])
+        if _anonymous_bytes() - resident >= _FILLED_AT_ONCE * _INTEGER:
+            break
+    return filling
 
 
 def _anonymous_bytes() -> int:

@@ -176,6 +176,22 @@ def completed(
     return Resumption(place, outcome, epoch=stop.epoch, twice=twice, never=never)
 
 
+def continued_with_workers(
+    run: Uninterrupted, other: Uninterrupted, stop: Stop, resumed: Resumed, parts: frozenset[str]
+) -> Resumption | None:
+    """Hold what another number of workers made of a state against what was left; ``other`` is a run with that number.
+
+    Where both runs give the same batches, the next ones must come; else, of whole epochs, each sample once more. None
+    where the two have too little in common to be compared.
+    """
+    ours, theirs = ([_key(batch, parts) for batch in each.epochs[0]] for each in (run, other))
+    if all(one == another for one, another in zip(ours, theirs, strict=False)):
+        return continued(run, stop, resumed, parts)
+    one, another = ([sample for batch in each.epochs[0] for sample in batch] for each in (run, other))
+    whole = run.ended[0] and other.ended[0] and _same_values(one, another, parts)
+    return completed(run, other, stop, resumed, parts) if whole else None
+
+
 def _continued(run: Uninterrupted, stop: Stop, resumed: Resumed, parts: frozenset[str]) -> Resumption:
     place = describe_stop(stop, run)
     if resumed.error:

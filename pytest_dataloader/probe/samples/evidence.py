@@ -94,7 +94,8 @@ class Shards:
     ranks do read, and ``unsimulated`` why no others were looked at. ``replaces``: an epoch of one rank alone holds
     samples several times, as sampling with replacement does, and what ranks have in common may come by chance.
 
-    ``same_seeds_needed``: the shares are right only where all ranks have the same random state.
+    ``same_seeds_needed``: the shares are right only where all ranks have the same random state; ``own_states``: what
+    they are otherwise.
     """
 
     worlds: tuple[World, ...]
@@ -104,6 +105,7 @@ class Shards:
     shuffles: bool
     takes_epochs: bool
     same_seeds_needed: bool = False
+    own_states: World | None = None
     workers: int = 0
     partly: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -117,7 +119,7 @@ class Resume:
     """How each stop went on, and the cost of snapshots where it was asked for or ``--dataloader-bench`` gives time.
 
     ``follows_random_state``: the order is another one with other random states, and samples are counted; ``orders`` is
-    what gives it.
+    what gives it. ``reloaded``: stops whose state was loaded with ``reloading_workers`` workers.
     """
 
     stops: tuple[Resumption, ...]
@@ -129,3 +131,5 @@ class Resume:
     seconds: float
     follows_random_state: bool = False
     orders: str = ""
+    reloading_workers: int = 0
+    reloaded: tuple[Resumption, ...] = ()

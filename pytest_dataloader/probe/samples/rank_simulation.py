@@ -261,8 +261,8 @@ def _environment(rank: int, world: int) -> dict[str, str]:
     told = {
         "RANK": rank,
         "WORLD_SIZE": world,
-        "LOCALRANK_NAMES": rank,
-        "LOCALWORLD_NAMES_SIZE": world,
-        "GROUPRANK_NAMES": 0,
+        "LOCAL_RANK": rank,
+        "LOCAL_WORLD_SIZE": world,
+        "GROUP_RANK": 0,
     }
     return {name: str(value) for name, value in told.items()}

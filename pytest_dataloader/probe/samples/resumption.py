@@ -10,7 +10,7 @@ import pickle
 import resource
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host import child_process
@@ -19,6 +19,7 @@ from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.loader.borrowing import shut_down
 from pytest_dataloader.probe.loader.counting import samples_in
 from pytest_dataloader.probe.loader.recognition import is_dataloader
+from pytest_dataloader.probe.loader.settings import settings_of
 from pytest_dataloader.probe.loader.stream import Stream, underlying_loader
 from pytest_dataloader.probe.samples.digests import leaves
 from pytest_dataloader.probe.samples.generators import global_states, restore_global, seed_child
@@ -101,11 +102,31 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class Resumable:
-    """A loader, or what else is iterated and gives its state; ``build`` makes it anew."""
+    """A loader, or what else is iterated and gives its state; ``build`` makes it anew.
+
+    ``workers``: it is run and resumed with this number of workers, whatever its own is.
+    """
 
     loader: Any
     build: Callable[[], Any] | None = None
     methods: StateMethods = field(default_factory=StateMethods)
+    workers: int | None = None
+
+    @property
+    def own_workers(self) -> int | None:
+        """The number of workers of the DataLoader that makes the batches; None without one."""
+        loaders = _loaders(self.loader)
+        return settings_of(loaders[0]).num_workers if loaders else None
+
+    def begin_anew(self, loader: Any) -> None:
+        """In a child: forget iterators of the parent, as accelerate makes one to ask a StatefulDataLoader for a state,
+        and take the number of workers that is asked for.
+        """
+        for each in _loaders(loader):
+            _LEFT_TO_PARENT.extend(value for value in vars(each).values() if torch_private.is_iterator(value))
+            torch_private.forget_iterations(each)
+            if self.workers is not None:
+                replace(settings_of(each), num_workers=self.workers).apply(each)
 
     def run_through(self, *, seed: int, most: int, seconds: float) -> Uninterrupted:
         """Run two epochs in a forked child, each for ``most`` batches or half of ``seconds``, taking states."""
@@ -133,7 +154,7 @@ def resumable_in(value: Any, methods: StateMethods) -> Any:
 def _run_through(what: Resumable, seed: int, most: int, seconds: float) -> Uninterrupted:
     seed_child(seed)
     loader, taken = what.loader, what.methods.taken
-    _begin_anew(loader)
+    what.begin_anew(loader)
     stops: list[Stop] = []
     epochs, ended = [], []
     started, count = time.monotonic(), 0
@@ -160,7 +181,7 @@ def _run_through(what: Resumable, seed: int, most: int, seconds: float) -> Unint
                 if not over:
                     break
         except Exception as error:
-            return Uninterrupted((), (), (), 0.0, f"{type(error).__name__}: {error}")
+            return Uninterrupted((), (), (), 0.0, _named(error))
     return Uninterrupted(
         tuple(epochs), tuple(ended), tuple(stops), (time.monotonic() - started) / max(1, count)
     )  # fmt: skip
@@ -189,8 +210,8 @@ def _resume(what: Resumable, stop: Stop, most: int, again_after: int, random_sta
     try:
         made = what.loader if what.build is None else resumable_in(what.build(), what.methods)
     except Exception as error:
-        return Resumed(error=f"{type(error).__name__}: {error}")
-    _begin_anew(made)
+        return Resumed(error=_named(error))
+    what.begin_anew(made)
     epochs: list[tuple[Batch, ...]] = []
     state = b""
     with _workers_stopped(made):
@@ -210,19 +231,16 @@ def _resume(what: Resumable, stop: Stop, most: int, again_after: int, random_sta
                 if left <= 0:
                     break
         except Exception as error:
-            return Resumed(error=f"{type(error).__name__}: {error}")
+            return Resumed(error=_named(error))
     return Resumed(tuple(epochs), state=state)
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 _LEFT_TO_PARENT: list[Any] = []
 """Iterators of the parent process: dropped, they would end its workers."""
-
-
-def _begin_anew(loader: Any) -> None:
-    """In a child: forget iterators of the parent, as accelerate makes one to ask a StatefulDataLoader for its state."""
-    for each in _loaders(loader):
-        _LEFT_TO_PARENT.extend(value for value in vars(each).values() if torch_private.is_iterator(value))
-        torch_private.forget_iterations(each)
 
 
 def _loaders(loader: Any) -> list[Any]:

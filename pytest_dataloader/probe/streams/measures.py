@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import os
 import threading
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import descriptors, process_tree, segments
+from pytest_dataloader.probe.host.allocator import give_back_freed
 from pytest_dataloader.probe.host.process_state import changes_since, process_state
 from pytest_dataloader.probe.loader.counting import samples_in
 from pytest_dataloader.probe.loader.positions import length_of
@@ -209,7 +209,7 @@ def growth(stream: Stream, seconds: float) -> Growth:
     looks: list[tuple[int, int]] = []
     batches = between = size = epochs = 0
     begun = time.monotonic()
-    _give_back_freed()
+    give_back_freed()
     with drawn(stream) as source:
         while len(looks) < _LOOKS:
             epochs, came = epochs + 1, batches
@@ -220,7 +220,7 @@ def growth(stream: Stream, seconds: float) -> Growth:
                 if between and batches % between == 0:
                     del batch
                     gc.collect()
-                    _give_back_freed()
+                    give_back_freed()
                     looks.append(_private_bytes())
                     if len(looks) == _LOOKS:
                         break
@@ -302,13 +302,6 @@ def _bytes_of(batch: Any) -> int:
 
 def _shared_bytes() -> int:
     return segments.total_bytes(segments.open_segments(mapped=True) | segments.named({os.getpid()}))
-
-
-def _give_back_freed() -> None:
-    """Have the allocator return what is free to the system: a leak that fits into it would not be seen to grow."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:  # of glibc
-        trim(0)
 
 
 def _private_bytes() -> tuple[int, int]:

@@ -69,10 +69,12 @@ class _Seen:
     began: float
     memory: Reading | None
     cpu_ns: int
-    delay_ns: int
+    delays_ns: dict[int, int]
+    """By thread."""
     last: Reading | None = None
     last_cpu_ns: int = 0
-    last_delay_ns: int = 0
+    delay_ns: int = 0
+    """Of the thread that waited longest for a CPU."""
     looks: Counter[str] = field(default_factory=Counter)
 
 
@@ -88,23 +90,23 @@ def look(
 
     Raises BadTarget where there is no such process, or where it may not be looked at.
     """
-    main = process_tree.read_process(pid)
-    if main is None or not main.runs or not Path("/proc/self/stat").exists():
-        raise BadTarget(f"there is no running process {pid}" if main is None else f"process {pid} has ended")
-    if descriptors.count_descriptors(pid) is None:
-        raise BadTarget(f"process {pid} is another user's: look at it as that user, or as root")
-    seen: dict[int, _Seen] = {}
+    main = _training(pid)
+    pid = main.pid
+    seen = {pid: _first(main)}
     began, waiting, looks = time.monotonic(), 0, 0
-    while (passed := time.monotonic() - began) < seconds and process_tree.is_alive(main):
-        workers = _workers(pid)
-        for info in (main, *workers):
-            if info.pid not in seen:
-                seen[info.pid] = _first(info)
-            seen[info.pid].looks[blocking.blocked_in(info.pid, info.pid)] += 1
-        looks += 1
-        waiting += bool(workers) and _waits_for_workers(pid)
-        came(passed / seconds)
-        sleep(_PERIOD_SECONDS)
+    queues: frozenset[str] = frozenset()
+    with contextlib.suppress(KeyboardInterrupt):  # then what was seen so far counts
+        while (passed := time.monotonic() - began) < seconds and process_tree.is_alive(main):
+            workers = _workers(pid)
+            if not seen.keys() >= {info.pid for info in workers}:
+                seen |= {info.pid: _first(info) for info in workers if info.pid not in seen}
+                queues = _queues(pid, workers)
+            for info in (main, *workers):
+                seen[info.pid].looks[blocking.process_blocked_in(info.pid, queues)] += 1
+            looks += 1
+            waiting += bool(workers) and _waits_for_workers(pid, queues)
+            came(passed / seconds)
+            sleep(_PERIOD_SECONDS)
     for each in seen.values():
         _last(each)
     elapsed = max(1e-9, time.monotonic() - began)
@@ -125,12 +127,39 @@ def look(
     )
 
 
+def _training(pid: int) -> process_tree.ProcessInfo:
+    """The process that iterates a loader: this one, or where it has launched just one that does, that one."""
+    found = process_tree.read_process(pid)
+    if found is None or not found.runs or not Path("/proc/self/stat").exists():
+        raise BadTarget(f"there is no running process {pid}" if found is None else f"process {pid} has ended")
+    if descriptors.count_descriptors(pid) is None:
+        raise BadTarget(f"process {pid} is another user's: look at it as that user, or as root")
+    if found.is_worker:
+        raise BadTarget(f"process {pid} is a worker of a DataLoader: look at its training, {_started_by(found)}")
+    trainings = sorted({_started_by(info) for info in process_tree.descendants(pid) if info.is_worker})
+    if pid in trainings or not trainings:
+        return found
+    if len(trainings) > 1:
+        raise BadTarget(f"process {pid} has started {len(trainings)} trainings: look at one of {_listed(trainings)}")
+    return process_tree.read_process(trainings[0]) or found
+
+
+def _listed(pids: list[int]) -> str:
+    return ", ".join(map(str, pids))
+
+
+def _started_by(worker: process_tree.ProcessInfo) -> int:
+    """The process whose worker this is: its parent, or the one that has a server fork its workers."""
+    parent = process_tree.read_process(worker.parent)
+    return worker.parent if parent is None or "forkserver" not in _command(parent.pid) else parent.parent
+
+
 def _workers(pid: int) -> list[process_tree.ProcessInfo]:
-    """The DataLoader workers below a process; those of a torch that gives them no name are its other forks."""
+    """The DataLoader workers of a process; those of a torch that gives them no name are its other forks."""
     below = process_tree.descendants(pid)
     named = [info for info in below if info.is_worker]
     if named:
-        return named
+        return sorted(named, key=lambda info: info.pid)  # as they were started, where pids have not begun anew
     image = _link(pid)
     return [
         info
@@ -139,16 +168,22 @@ def _workers(pid: int) -> list[process_tree.ProcessInfo]:
     ]
 
 
-def _waits_for_workers(pid: int) -> bool:
+def _queues(pid: int, workers: list[process_tree.ProcessInfo]) -> frozenset[str]:
+    """The pipes between a training and its workers, as the links of descriptors call them."""
+    own = set(descriptors.links(pid).values())
+    theirs = {name for info in workers for name in descriptors.links(info.pid).values()}
+    return frozenset(name for name in own & theirs if name.startswith("pipe:"))
+
+
+def _waits_for_workers(pid: int, queues: frozenset[str]) -> bool:
     """Whether the main thread waits for what workers send, or for the thread that receives that and pins it."""
-    state = blocking.blocked_in(pid, pid)
+    state = blocking.blocked_in(pid, pid, queues)
     if state == "pipe":
         return True
-    with contextlib.suppress(OSError):
-        for task in os.listdir(f"/proc/{pid}/task") if state == "lock" else ():  # noqa: PTH208  # many a second
-            info = process_tree.read_process(int(task))
-            if info is not None and info.name.startswith(_PINNING):
-                return blocking.blocked_in(pid, int(task)) == "pipe"
+    for tid in blocking.threads_of(pid) if state == "lock" else ():
+        info = process_tree.read_process(tid)
+        if info is not None and info.name.startswith(_PINNING):
+            return blocking.blocked_in(pid, tid, queues) == "pipe"
     return False
 
 
@@ -161,7 +196,7 @@ def _memory(pid: int) -> Reading | None:
 
 def _first(info: process_tree.ProcessInfo) -> _Seen:
     return _Seen(
-        info, time.monotonic(), _memory(info.pid), clocks.cpu_of_ns(info.pid) or 0, clocks.delay_of_ns(info.pid) or 0
+        info, time.monotonic(), _memory(info.pid), clocks.cpu_of_ns(info.pid) or 0, clocks.delays_of_ns(info.pid)
     )
 
 
@@ -169,7 +204,8 @@ def _last(seen: _Seen) -> None:
     pid = seen.info.pid
     seen.last = _memory(pid)
     seen.last_cpu_ns = clocks.cpu_of_ns(pid) or seen.cpu_ns
-    seen.last_delay_ns = clocks.delay_of_ns(pid) or seen.delay_ns
+    delays = clocks.delays_of_ns(pid)
+    seen.delay_ns = max((delay - seen.delays_ns.get(thread, 0) for thread, delay in delays.items()), default=0)
 
 
 def _use(seen: _Seen, line_of: Callable[[int], str]) -> ProcessUse:
@@ -181,7 +217,7 @@ def _use(seen: _Seen, line_of: Callable[[int], str]) -> ProcessUse:
         pid=seen.info.pid,
         name=seen.info.name,
         cpu_share=(seen.last_cpu_ns - seen.cpu_ns) / elapsed,
-        delay_share=(seen.last_delay_ns - seen.delay_ns) / elapsed,
+        delay_share=seen.delay_ns / elapsed,
         waits={kind: number / looks for kind, number in seen.looks.most_common()},
         private_bytes=last.private_bytes if last is not None else 0,
         shared_bytes=last.shared_bytes if last is not None else 0,

@@ -18,9 +18,6 @@ bound from 5 % ("moderately") and 20 % ("highly")."""
 COMPUTING = 0.5
 """Share of their time from which workers compute rather than wait; a worker that reads from a disk or a network waits
 for most of it."""
-READY_SHARE = 0.5
-"""Share of the batches that are ready when they are asked for from which the workers keep up: where they do not, few
-are."""
 
 
 @dataclass(frozen=True, slots=True)

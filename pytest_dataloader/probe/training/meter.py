@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import statistics
 import threading
+import weakref
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.probe.host import clocks
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import counting
-from pytest_dataloader.probe.training.evidence import COMPUTING, INPUT_BOUND, READY_SHARE, Rates, Training
+from pytest_dataloader.probe.training.evidence import COMPUTING, INPUT_BOUND, Rates, Training
 from pytest_dataloader.probe.training.processes import ProcessReadings, descriptor_limit
 from pytest_dataloader.probe.workers import attribution, fault
 
 if TYPE_CHECKING:
-    import weakref
     from collections.abc import Callable, Iterable
 
     from pytest_dataloader.probe.training.evidence import TrainingStage
@@ -42,6 +42,8 @@ class Totals:
     """Batches but the first of each epoch."""
     ready: int = 0
     """Of these, those that were ready when they were asked for."""
+    received_ns: int = 0
+    """Of the time waited, for those that were ready."""
 
     @property
     def loop_ns(self) -> int:
@@ -56,6 +58,14 @@ class Totals:
             seconds=(self.loop_ns - before.loop_ns) / 1e9,
             waiting_seconds=(self.waited_ns - before.waited_ns) / 1e9,
         )
+
+    def waits_since(self, before: Totals) -> dict[str, float]:
+        """Seconds waited on top of earlier totals: for the first batches of epochs, for batches that were ready, and
+        for those that were still being made.
+        """
+        startup, received = self.startup_ns - before.startup_ns, self.received_ns - before.received_ns
+        others = self.waited_ns - before.waited_ns - startup - received
+        return {"startup": startup / 1e9, "receive": received / 1e9, "fetch": others / 1e9}
 
 
 class Meter:
@@ -78,6 +88,13 @@ class Meter:
         self.thread = threading.get_ident()
         self._others, self._wall = others, wall
         self._iterator: weakref.ref[Any] | None = None
+        self._end_of_iterator: weakref.ref[Any] | None = None
+        self._open: dict[int, Any] = {}
+        """The batches under way, while the iterator is there."""
+        self._owed: dict[int, int] = {}
+        """Those that were, by their workers, once it is gone."""
+        self.worker_pids: set[int] = set()
+        """All workers so far."""
         self._started: list[int] = []
         """The workers of the latest epoch, also once they are gone."""
         self._steps: deque[int] = deque(maxlen=_REMEMBERED)
@@ -86,6 +103,7 @@ class Meter:
         self._computed_ns = 0
         """CPU time of this process while it waited, without workers."""
         self._asked = self._asked_cpu = self._got = 0
+        self._ready = False
         self._starting_ns = 0
         self._number = 0
         self.began = self.last = wall()
@@ -95,10 +113,16 @@ class Meter:
         """An epoch begins with an iterator, which was made, or made ready again, in so many nanoseconds."""
         self.totals.epochs += 1
         self._iterator, self._starting_ns, self._number, self._got = iterator, took_ns, 0, 0
+        self._ready = False
         self.last = self._wall()
         self.began = self.last - took_ns
         self.thread = threading.get_ident()
         self._started = self.pids
+        self.worker_pids.update(self._started)
+        current = iterator()
+        if current is not None:
+            self._open, self._owed = torch_private.open_tasks(current), {}
+            self._end_of_iterator = weakref.ref(current, self._note_owed)
 
     def ask(self) -> None:
         """The next batch is asked for."""
@@ -110,8 +134,9 @@ class Meter:
         if not self.workers:
             self._asked_cpu = clocks.thread_cpu_ns()
         elif self._number:
+            self._ready = self._is_ready()
             self.totals.later += 1
-            self.totals.ready += self._is_ready()
+            self.totals.ready += self._ready
         self._asked = self.last = now
 
     def get(self, batch: Any) -> None:
@@ -126,6 +151,7 @@ class Meter:
             if wait > self._longest[0]:
                 self._longest = wait, self._number
         totals.waited_ns += wait
+        totals.received_ns += wait * self._ready
         totals.batches += 1
         totals.samples += self._count(batch)
         self._number += 1
@@ -195,6 +221,10 @@ class Meter:
             fault=self.fault,
         )
 
+    def _note_owed(self, _gone: object) -> None:
+        """The iterator is gone, and with it the batches that it had: those that its workers owed are remembered."""
+        self._open, self._owed = {}, torch_private.pending_among(self._open)
+
     def _is_ready(self) -> bool:
         iterator = None if self._iterator is None else self._iterator()
         return iterator is not None and (torch_private.ready_batches(iterator) or 0) > 0
@@ -213,7 +243,7 @@ class Meter:
             return "consumer"
         if self.workers and 2 * totals.startup_ns > totals.waited_ns:
             return "startup"
-        if totals.later and totals.ready >= READY_SHARE * totals.later:
+        if 2 * totals.received_ns > totals.waited_ns:
             return "receive"
         if busy is None:
             return ""
@@ -231,16 +261,23 @@ class Meter:
         """What was raised in a line; for a worker that died, its number, its signal and the batch that it owed. Empty
         where Ctrl-C has ended the worker.
         """
-        iterator = None if self._iterator is None else self._iterator()
-        dead = None if iterator is None or fault.caught(error) else attribution.dead_worker(iterator, error)
-        if dead is None:
+        if fault.caught(error):
             return fault.told(error)
-        number, process = dead
-        signal = fault.signal_name(process.exitcode)
+        iterator = None if self._iterator is None else self._iterator()
+        dead = None if iterator is None else attribution.dead_worker(iterator, error)
+        if dead is not None:
+            number, process = dead
+            pid, signal = process.pid, fault.signal_name(process.exitcode)
+            ended = f"exited with code {process.exitcode}"
+            owed = torch_private.pending_batches(iterator)
+        elif named := fault.dead_workers(error) & set(self._started):  # the loop that it was raised in is gone
+            pid = min(named)
+            number, signal, owed = self._started.index(pid), fault.signal_told(error), self._owed
+            ended = "exited"
+        else:
+            return fault.told(error)
         if signal == "SIGINT":
             return ""
-        ended = f"was killed by {signal}" if signal else f"exited with code {process.exitcode}"
-        pending = torch_private.pending_batches(iterator)
-        owed = [batch for batch, worker in pending.items() if worker == number]
-        doing = f" while it made batch {min(owed)} of the epoch" if owed else ""
-        return f"worker {number} (pid {process.pid}) {ended}{doing}"
+        batch = min((each for each, worker in owed.items() if worker == number), default=None)
+        doing = f" while it made batch {batch} of the epoch" if batch is not None else ""
+        return f"worker {number} (pid {pid}) {f'was killed by {signal}' if signal else ended}{doing}"

@@ -111,16 +111,26 @@ def _workers(seen: Stages) -> int:
 def _try(
     loader: Any, text: str, changed: Any, settings: LoaderSettings, seconds: float, came: Callable[[str], None]
 ) -> TriedChange | None:
-    """The gain that every round saw at least, up to the first without one; None where the change cannot be tried."""
+    """The gain that every round saw at least, up to the first without one; None where the change cannot be tried.
+
+    Rounds begin with the loader as it is and with the change in turn: a load that comes or goes favours the later run.
+    """
     each = max(LEAST_SECONDS, seconds / _ROUNDS / 2)
     gains, rate, now = [], 0.0, settings_of(loader)
+
+    def trial(which: Any, given: LoaderSettings) -> Trial:
+        return measure_trial(which, given, each, lambda _spent: None)
+
     try:
-        for _ in range(_ROUNDS):
+        for number in range(_ROUNDS):
             came(text)
-            before = measure_trial(loader, now, each, lambda _spent: None)
-            if not _fits(before, settings):
-                return None
-            after = measure_trial(changed, settings, each, lambda _spent: None)
+            if number % 2:
+                after, before = trial(changed, settings), trial(loader, now)
+            else:
+                before = trial(loader, now)
+                if not _fits(before, settings):
+                    return None
+                after = trial(changed, settings)
             if text == COMBINED:  # the samples of such a batch are not to be counted in it
                 after = replace(
                     after, samples_per_second=before.samples_per_second * before.batch_seconds / after.batch_seconds

@@ -19,6 +19,7 @@ Phase = Literal["", "starting", "worker_init_fn", "reading", "collating", "sendi
 
 _CAUGHT = re.compile(r"Caught (\S+) in DataLoader worker process (\d+)\.")
 _DEAD = re.compile(r"DataLoader worker \(pid\(?s?\)? ([\d, ]+)\)")
+_SIGNAL = re.compile(r"DataLoader worker .* is killed by signal: ([^.]+)\.")
 _FRAME = re.compile(r'\s*File "(?P<file>[^"]+)", line \d+')
 _LOOPS = (" in _worker_loop", " in _next_data")
 _FRAMES = 12
@@ -77,6 +78,13 @@ def dead_workers(error: BaseException) -> set[int]:
     """The pids of workers that died, of an exception by which torch says so: it is raised wherever the signal comes."""
     named = _DEAD.search(str(error))
     return {int(pid) for pid in named[1].split(",")} if named else set()
+
+
+def signal_told(error: BaseException) -> str:
+    """The name of the signal that ended a worker, of an exception by which torch says so; else empty."""
+    named = _SIGNAL.search(str(error))
+    words = named[1] if named else ""
+    return next((each.name for each in signal.Signals if words and signal.strsignal(each) == words), "")
 
 
 def _last_line(traceback: str, kind: str) -> str:

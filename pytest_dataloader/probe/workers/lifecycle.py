@@ -205,13 +205,16 @@ class _Observation:
 
     def made(self, iterator: Any) -> None:
         """What happens once they have started."""
+        self._know(iterator)
+        self.watchdog.start()
+
+    def _know(self, iterator: Any) -> None:
         torch_private.disown_workers(iterator)
         self.processes.update(enumerate(torch_private.worker_processes(iterator)))
         for process in self.processes.values():
             self.pids.add(process.pid or 0)
             self._note_termination(process)
         self.watchdog.iterator = iterator
-        self.watchdog.start()
 
     def _note_termination(self, process: BaseProcess) -> None:
         """Torch terminates a worker that does not end in five seconds, which then exits with 0 as if nothing was."""
@@ -363,12 +366,24 @@ class _Observation:
     def _abort(self, borrowed: Borrowed | None, error: BaseException | None) -> None:
         """Say what went wrong, then end the workers the hard way."""
         self.watchdog.stop()
-        if error is not None:
-            torch_private.discard_half_made(error)
+        half_made = self._half_made(error) if error is not None else []
         try:
             self.lifecycle.fault = self._diagnose(error)
         finally:
             self._kill(borrowed)
+            for iterator in half_made:
+                torch_private.shut_down_workers(iterator, kill=True)
+                for process in torch_private.worker_processes(iterator):
+                    process.join(_ORPHAN_SECONDS)
+
+    def _half_made(self, error: BaseException) -> list[Any]:
+        """The iterator that an error left half made: a worker may die while torch still asks for the first batches."""
+        torch_private.discard_half_made(error)
+        made = [each for each in torch_private.iterators_in(error) if torch_private.worker_processes(each)]
+        if self.watchdog.iterator is not None or not made:
+            return []
+        self._know(made[-1])
+        return made
 
     def _kill(self, borrowed: Borrowed | None) -> None:
         self.watchdog.stop()

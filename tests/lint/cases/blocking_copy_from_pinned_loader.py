@@ -677,7 +677,7 @@ def without_workers_unless_asked_for(model, dataset):
     parser.add_argument("--workers", type=int, default=0)
     loader = DataLoader(dataset, num_workers=parser.parse_args().workers, pin_memory=True)
     for images, _ in loader:
-        model(images.to(device))  # expect
+        model(images.to(device))  # expect advice
 
 
 def with_workers_in_some_runs(model, dataset, parallel):

@@ -247,7 +247,7 @@ class OnRequest(Dataset):
         return len(self.rows)
 
     def __getitem__(self, index):
-        return self.rows[index].cuda(), self.rows[index - 1].cuda()  # expect
+        return self.rows[index].cuda(), self.rows[index - 1].cuda()  # expect advice
 
 
 def on_request(rows):

@@ -93,7 +93,7 @@ class Appended(Dataset):
     def __getitem__(self, index):
         row = self.rows[index]
         self.seen.append(row)  # expect
-        self.names.add(row["name"])  # expect
+        self.names.add(row["name"])  # with it
         return row
 
 
@@ -112,8 +112,8 @@ class InRecords(Dataset):
             record["image"] = np.load(record["path"])  # expect
         record["index"] = index
         record["seen"] = True
-        self.rows[index]["size"] = os.path.getsize(record["path"])  # expect
-        self.groups[record["group"]].append(record["image"].mean())  # expect
+        self.rows[index]["size"] = os.path.getsize(record["path"])  # with it
+        self.groups[record["group"]].append(record["image"].mean())  # with it
         return record
 
 
@@ -469,9 +469,9 @@ class KeptByOption(Dataset):
         if self.keep:
             self.images[index] = image  # expect
         if self.store == "memory":
-            self.sounds[index] = image.mean()  # expect
+            self.sounds[index] = image.mean()  # with it
         if self.store == "disk":
-            self.masks[index] = image > 0  # expect
+            self.masks[index] = image > 0  # with it
         return image
 
 
@@ -489,7 +489,7 @@ class KeptInMemory(Dataset):
         if self.in_memory and index not in self.images:
             self.images[index] = image  # expect
         if index not in self.sounds:
-            self.sounds[index] = image  # expect
+            self.sounds[index] = image  # with it
         return image
 
 
@@ -632,7 +632,7 @@ class OnRequest(Dataset):
 
     def __getitem__(self, index):
         if index not in self.cache:
-            self.cache[index] = np.load(self.paths[index])  # expect
+            self.cache[index] = np.load(self.paths[index])  # expect advice
         return self.cache[index]
 
 
@@ -715,7 +715,7 @@ class OfScenes(Dataset):
         if scene_id not in self.scenes:
             self.scenes[scene_id] = np.load(f"{scene_id}.npy")  # expect
         if index not in self.frames:
-            self.frames[index] = np.load(frame)  # expect
+            self.frames[index] = np.load(frame)  # with it
         return self.scenes[scene_id], self.frames[index], self.pose(scene_id, frame)
 
     @functools.lru_cache(maxsize=None)  # expect
@@ -738,8 +738,8 @@ class Reliable(Dataset):
             self.few.append(image)
         if len(self.many) < 1_000_000:
             self.many.append(image)  # expect
-        self.all.append(index)  # expect
-        self.images.append(image)  # expect
+        self.all.append(index)  # with it
+        self.images.append(image)  # with it
         return image + self.few[-1] + self.many[-1] + self.images[0], self.all
 
 
@@ -848,7 +848,7 @@ class Lazy(Dataset):
     def note(self, index):
         if self.last == index:
             return
-        self.seen.append(np.load(self.paths[index]))  # expect
+        self.seen.append(np.load(self.paths[index]))  # with it
         self.last = index
 
     def __getitem__(self, index):

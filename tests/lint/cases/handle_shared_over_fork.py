@@ -35,7 +35,7 @@ class Lines(Dataset):
         if not in_memory:
             self.path = path
             self.file = open(path)  # expect
-            self.other = open(path)  # expect
+            self.other = open(path)  # with it
 
     def __getitem__(self, index):
         return self.line(index), self.random_line()
@@ -508,7 +508,7 @@ class HeldByItsDriver(Dataset):
 
     def __init__(self, path, driver, content):
         self.plain = h5py.File(path, "r", driver="sec2")  # expect
-        self.usual = h5py.File(path, "r", driver=None)  # expect
+        self.usual = h5py.File(path, "r", driver=None)  # with it
 
     def __getitem__(self, index):
         rows = self.whole["a"][index], self.chosen["a"][index], self.plain["a"][index], self.usual["a"][index]

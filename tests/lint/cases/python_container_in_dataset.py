@@ -50,7 +50,7 @@ class Heads(Dataset):
         self.first = names[:20]
         self.rest = names[20:]  # expect
         self.targets = []
-        self.images = []  # expect
+        self.images = []  # with it
         for number, folder in enumerate(names):
             found = glob.glob(folder + "/*")
             self.images.extend(found)
@@ -189,7 +189,7 @@ class Parsed(Dataset):
     def __init__(self, path):
         with open(path) as file:
             self.entries = json.load(file)  # expect
-        self.ids = np.arange(10).tolist()  # expect
+        self.ids = np.arange(10).tolist()  # with it
 
     def __getitem__(self, index):
         entry = self.entries[index]
@@ -289,8 +289,8 @@ class Columns(Dataset):
     def __init__(self, path):
         table = pd.read_csv(path)
         self.paths = list(table["path"])  # expect
-        self.others = list(table.values[:, 0])  # expect
-        self.masks = table["mask"].to_numpy()  # expect
+        self.others = list(table.values[:, 0])  # with it
+        self.masks = table["mask"].to_numpy()  # with it
         self.areas = table["area"].to_numpy()
 
     def __getitem__(self, index):
@@ -364,8 +364,8 @@ class BySplit(Dataset):
 class Grouped(Dataset):
     def __init__(self, path):
         self.rows_of = self.read(csv.reader(open(path)))  # expect
-        self.keys = list(self.rows_of.keys())  # expect
-        self.numbered = dict(enumerate(json.load(open(path))))  # expect
+        self.keys = list(self.rows_of.keys())  # with it
+        self.numbered = dict(enumerate(json.load(open(path))))  # with it
         self.options = dict([("train", 1), ("val", 2)])
 
     def read(self, rows):
@@ -389,9 +389,9 @@ class SomeOfAListing(Dataset):
     def __init__(self, root, rate):
         found = sorted(glob.glob(root + "/*.png"))
         self.images = found[::rate]  # expect
-        self.others = os.listdir(root)[2:]  # expect
-        self.both = sorted(glob.glob(root + "/*.jpg")) + glob.glob(root + "/*.gif")  # expect
-        self.stems = [None] * len(found)  # expect
+        self.others = os.listdir(root)[2:]  # with it
+        self.both = sorted(glob.glob(root + "/*.jpg")) + glob.glob(root + "/*.gif")  # with it
+        self.stems = [None] * len(found)  # with it
         for number, path in enumerate(found):
             self.stems[number] = f"{number}: {path}"
         self.zeros = [0] * len(found)
@@ -411,7 +411,7 @@ class OfTheClassOfASample(Dataset):
         self.information = {folder: {"folder": folder} for folder in os.listdir(root)}
         self.numbers = {row["speaker"]: number for number, row in enumerate(json.load(open(index)))}
         self.titles = [line.strip() for line in open(root + "/titles.txt")]
-        self.by_image = {row["image"]: row["boxes"] for row in json.load(open(index + "l"))}  # expect
+        self.by_image = {row["image"]: row["boxes"] for row in json.load(open(index + "l"))}  # with it
 
     def __getitem__(self, index):
         row = self.rows[index]
@@ -507,7 +507,7 @@ class Unpacked(Dataset):
     def __init__(self, path, root):
         self.pairs = read_pairs(path)  # expect
         random.shuffle(self.pairs)
-        self.videos, self.class_names = find(root)  # expect
+        self.videos, self.class_names = find(root)  # with it
 
     def pair(self, pair):
         return pair[0], pair[1]
@@ -974,7 +974,7 @@ class FilledTwice(Dataset):
 class TwoOfThem(Dataset):
     def __init__(self, path, targets):
         self.rows = open(path).readlines()  # expect
-        self.targets = open(targets).readlines()  # expect
+        self.targets = open(targets).readlines()  # with it
 
     def __getitem__(self, index):
         return self.rows[index], self.targets[index]
@@ -1244,8 +1244,8 @@ class PartsOfThem(Dataset):
     def __init__(self, path, more):
         self.records = json.load(open(path))  # expect
         self.boxes = [record["boxes"] for record in self.records]
-        self.words = [record["text"].split() for record in self.records]  # expect
-        self.others = json.load(open(more))  # expect
+        self.words = [record["text"].split() for record in self.records]  # with it
+        self.others = json.load(open(more))  # with it
 
     def __getitem__(self, index):
         words = [word for word in self.words[index]]

@@ -24,7 +24,7 @@ from pytest_dataloader.probe.samples.resumption import Overhead  # noqa: E402
 from tests.judgement import Judgement  # noqa: E402
 from tests.variants import first_of_each, named  # noqa: E402
 from tests.zoo import evidence  # noqa: E402
-from tests.zoo.resume import CLEAN, FAULTS, LONG, NAMED, UNSURE, UNTOLD  # noqa: E402
+from tests.zoo.resume import CLEAN, FAULTS, LONG, NAMED, RELOADED, UNSURE, UNTOLD  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +43,20 @@ SHIFTED = Resumption("after batch 6", "repeats", 1)
 
 def stopped(*stops: Resumption) -> Resume:
     return replace(SEEN, stops=stops)
+
+
+def reloaded(*stops: Resumption) -> Resume:
+    return replace(SEEN, reloading_workers=3, reloaded=stops)
+
+
+LOST = Resumption("after batch 6", "twice", twice=4, never=5)
+EXACT = "resumes exactly after 2 stops in 24 batches"
+COST = "snapshots cost 10 % of CPU time, one every 4 steps"
+LOST_WITH_3 = "resumed after batch 6 with 3 workers instead of 2: 4 samples duplicated and 5 samples missing"
+REFUSED = Resumption("after batch 1", "raises", detail="AssertionError")
+REFUSED_WITH_3 = "the state is refused with 3 workers instead of 2: AssertionError"
+RELOADED_EXACTLY = reloaded(Resumption("after batch 1", "exact"))
+WITH_3: dict[str, float] = {"resume_workers": 3}
 
 
 def at_most(share: float) -> dict[str, float]:
@@ -175,6 +189,32 @@ VERDICTS = {
         "snapshots cost 10 % of CPU time, one every 4 steps\n"
         "its end was not run", ("",), at_most(0.04), in_full=True,
     ),
+    "exact with other workers": Judgement(RELOADED_EXACTLY, "passed", EXACT, in_full=True),
+    "exact with the workers that are asked for": Judgement(
+        RELOADED_EXACTLY, "passed", EXACT, (), WITH_3, in_full=True
+    ),
+    "exact with its own workers, which are asked for": Judgement(SEEN, "passed", EXACT, (), {"resume_workers": 2}),
+    "samples twice with other workers": Judgement(
+        reloaded(Resumption("after batch 1", "twice", twice=1), LOST), "passed", f"{EXACT}\n  {LOST_WITH_3}", ("",),
+        in_full=True,
+    ),
+    "samples twice with the workers that are asked for": Judgement(
+        reloaded(LOST), "failed", LOST_WITH_3, ("",), WITH_3, in_full=True
+    ),
+    "a state that is refused": Judgement(
+        reloaded(REFUSED, REFUSED), "passed", f"{EXACT}\n  {REFUSED_WITH_3}", in_full=True
+    ),
+    "a state that is refused by the workers that are asked for": Judgement(
+        reloaded(REFUSED), "failed", REFUSED_WITH_3, (), WITH_3, in_full=True
+    ),
+    "no state that was loaded with the workers that are asked for": Judgement(
+        replace(SEEN, partly=("its end was not run",)), "not_measured",
+        "no state was loaded with 3 workers\nits end was not run", (), WITH_3, in_full=True,
+    ),
+    "samples twice with other workers, and a cost at the limit": Judgement(
+        replace(reloaded(LOST), overhead=DEAR.overhead), "passed",
+        f"{EXACT}\n{COST}\nlimit 10 % of CPU time for snapshots\n  {LOST_WITH_3}", ("",), at_most(0.1), in_full=True,
+    ),
     "a cost that was not measured": Judgement(
         replace(SEEN, partly=("its end was not run",)), "not_measured",
         "the cost of snapshots could not be measured\n"
@@ -273,6 +313,25 @@ def test_the_methods_are_those_that_are_named(name: str) -> None:
 def test_methods_that_are_not_there_are_named() -> None:
     with pytest.raises(NotMeasured, match=r"DataLoader has no sampler\.position and sampler\.gone$"):
         measure(NAMED["a sampler that skips"][0].make(), setting=QUICK, state="sampler.position", load="sampler.gone")
+
+
+@pytest.mark.parametrize("name", named(RELOADED, first_of_each(RELOADED, lambda case: case.outcome)))
+def test_a_state_is_loaded_with_another_number_of_workers(name: str) -> None:
+    loader = RELOADED[name].make()
+    seen = measure(loader, setting=QUICK)
+    assert (seen.workers, seen.reloading_workers) in {(2, 1), (1, 2)}
+    assert {stop.outcome for stop in seen.reloaded} == {RELOADED[name].outcome or "exact"}
+    verdict = judge(seen)
+    assert (verdict.outcome, "\n" in verdict.reason) == ("passed", bool(RELOADED[name].outcome)), verdict.reason
+    assert loader.num_workers == seen.workers
+
+
+def test_a_state_is_loaded_with_the_workers_that_are_asked_for() -> None:
+    lost, whole = (RELOADED[name].make() for name in ("a count of a stream", "a count of rows"))
+    for loader, outcome in ((lost, "failed"), (whole, "passed")):
+        seen = measure(loader, setting=QUICK, resume_workers=3)
+        assert seen.reloading_workers == 3
+        assert judge(seen, resume_workers=3).outcome == outcome
 
 
 class Moved:

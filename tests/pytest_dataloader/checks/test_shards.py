@@ -20,6 +20,7 @@ from pytest_dataloader.probe.samples.partition import View, partition
 from tests.judgement import Judgement
 from tests.variants import first_of_each, named
 from tests.zoo import evidence
+from tests.zoo.order import Rows
 from tests.zoo.shards import (
     CLEAN,
     FAULTS,
@@ -122,7 +123,8 @@ OF_WORLDS = {
     ),
     "unequal shares of a stream": Judgement(
         simulated(UNEQUAL, replace(FOUR, batches=(3, 3, 3, 2)), iterable=True), "passed",
-        "2, 4 ranks: disjoint and complete\nshards of different lengths with 2, 4 ranks", in_full=True,
+        "2, 4 ranks: disjoint and complete\ndifferent numbers of batches: 5 to 7 with 2 ranks, 2 to 3 with 4 ranks",
+        in_full=True,
     ),
     "unequal shares of a stream, of an asked size": Judgement(
         simulated(UNEQUAL, iterable=True), "failed", "2 ranks have 5 to 7 batches", ("",), WORLD_SIZE
@@ -175,7 +177,17 @@ OF_WORLDS = {
         "inconclusive",
         "2 ranks: disjoint and complete\nsamples repeated by padding: 1 with 2 ranks\n"
         "only if all ranks have the same random state\n"
-        "in part", ("DL409",), in_full=True,
+        "in part", ("", "DL409"), in_full=True,
+    ),
+    "right with the same random state, and else not": Judgement(
+        simulated(WORLD, same_seeds_needed=True, own_states=replace(UNEQUAL, repeated=5, lost=4)), "inconclusive",
+        "2 ranks: disjoint and complete\nonly if all ranks have the same random state\notherwise 5 of 96 samples "
+        "are read by several, 4 by none, and 5 to 7 batches a rank", ("",), in_full=True,
+    ),
+    "right with the same random state, and else unequal": Judgement(
+        simulated(WORLD, same_seeds_needed=True, own_states=UNEQUAL), "inconclusive",
+        "2 ranks: disjoint and complete\nonly if all ranks have the same random state\notherwise 5 to 7 batches a "
+        "rank", ("",), in_full=True,
     ),
 }  # fmt: skip
 OF_JOBS = {
@@ -335,6 +347,17 @@ def test_a_loader_that_nothing_shards_is_not_accused(name: str) -> None:
 
 def test_the_environment_tells_the_rank() -> None:
     seen, verdict = examine(Case(lambda: by_environment))
+    assert (seen.how, verdict.outcome) == ("environment", "passed")
+
+
+def by_local_rank() -> DataLoader[Any]:
+    """By the names that torchrun has for the ranks of one machine."""
+    rank, world = int(os.environ.get("LOCAL_RANK", 0)), int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    return DataLoader(Rows(SIZE), 8, sampler=range(rank, SIZE, world))
+
+
+def test_the_environment_tells_the_rank_on_its_machine() -> None:
+    seen, verdict = examine(Case(lambda: by_local_rank))
     assert (seen.how, verdict.outcome) == ("environment", "passed")
 
 

@@ -295,6 +295,27 @@ def test_a_change_that_a_loader_does_not_take_is_not_advised() -> None:
     assert (tried.change.startswith("num_workers="), tried.gain > FASTER) == (True, True)
 
 
+class Warming(Dataset[Any]):
+    """Waits less and less, as for a disk whose files come to be cached."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+
+    def __len__(self) -> int:
+        return 100_000
+
+    def __getitem__(self, index: int) -> Any:
+        time.sleep(0.02 * 0.25 ** (time.monotonic() - self.began))
+        return torch.zeros(1)
+
+
+def test_what_becomes_faster_by_itself_is_no_gain_of_a_change() -> None:
+    seen = stages_of("read", workers=2, helpful_workers=2, straggler_factor=3.0)
+    loader = DataLoader(Warming(), batch_size=2, num_workers=2)
+    [tried] = try_changes(loader, seen, seconds=1.0, came=lambda _what: None)
+    assert (tried.change, tried.gain < FASTER) == ("in_order=False", True)
+
+
 def test_the_limits_are_those_that_users_write() -> None:
     assert set(checks.limits_of("stages")) == {"step_ms", "step", "max_stall"}
 

@@ -54,24 +54,42 @@ ROWS = {
         ("",),
         {"max_input_wait": 0.05},
     ),
+    "workers wait for storage on a busy machine": Judgement(
+        replace(WAITS, quietness=BUSY, stage="read", busy_share=0.1),
+        "failed",
+        "data wait: 20.0 % of the training's 20 s, limit 5 %\n200",
+        ("",),
+        {"max_input_wait": 0.05},
+    ),
+    "no workers, on a busy machine": Judgement(
+        replace(ALONE, quietness=BUSY, stage="read", busy_share=0.1),
+        "inconclusive",
+        "data wait: 20.0 % of the training's 20 s, limit 5 %\nthe machine was busy",
+        ("DL207",),
+        {"max_input_wait": 0.05},
+    ),
     "waits and grows on a busy machine": Judgement(
         replace(WAITS, quietness=BUSY),
         "failed",
         "data wait: 20.0 % of the training's 20 s, limit 5 %\n"
         "+5.0 MB in a worker, limit 1.0 MB\n200 batches, 160 samples/s",
-        ("",),
+        ("", ""),
         {"max_input_wait": 0.05, "max_worker_growth": 1_000_000},
     ),
     "grows": Judgement(
         SEEN,
         "failed",
         "+5.0 MB in a worker, limit 4.0 MB\n200 batches, 160 samples/s",
-        (),
+        ("",),
         {"max_worker_growth": 4_000_000},
     ),
     "grows as allowed": Judgement(SEEN, "passed", "data wait: 2.0 % of 10 s", (), {"max_worker_growth": 5_000_000}),
     "descriptors": Judgement(
-        SEEN, "failed", "100 of 1,000 descriptors open, limit 5 %\n200 batches, 160 samples/s", (), {"max_fd_use": 0.05}
+        SEEN,
+        "failed",
+        "100 of 1,000 descriptors open, limit 5 %\n200 batches, 160 samples/s",
+        ("",),
+        {"max_fd_use": 0.05},
     ),
     "descriptors as allowed": Judgement(SEEN, "passed", "data wait: 2.0 % of 10 s", (), {"max_fd_use": 0.1}),
     "descriptors without a limit of the system": Judgement(
@@ -82,7 +100,7 @@ ROWS = {
         "failed",
         "data wait: 20.0 % of the training's 20 s, limit 5 %\n"
         "+5.0 MB in a worker, limit 1.0 MB\n200 batches, 160 samples/s",
-        ("",),
+        ("", ""),
         {"max_input_wait": 0.05, "max_worker_growth": 1_000_000},
     ),
     "workers start in each epoch": Judgement(
@@ -153,6 +171,13 @@ ROWS = {
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
 def test_a_training_is_judged_by_what_was_seen(row: Judgement) -> None:
     assert row.of(judge) == row
+
+
+def test_each_limit_that_is_missed_has_its_own_advice() -> None:
+    (grows,) = judge(SEEN, max_worker_growth=1_000_000).advice
+    assert grows.text.endswith("the check memory names the attribute")
+    (opens,) = judge(SEEN, max_fd_use=0.05).advice
+    assert opens.text.endswith("the check fds names them")
 
 
 def test_advice_names_what_the_workers_do() -> None:

@@ -135,7 +135,7 @@ def test_samples_that_wait_want_workers_and_the_loader_stays_as_it_was() -> None
     seen = measure(loader, setting=dataclasses.replace(SETTING, known=known.append))
     assert seen.settings is not None
     assert seen.settings.num_workers >= 2, seen
-    assert seen.gain > 1.5
+    assert seen.gain > (1 if seen.disturbances else 1.5)
     assert [row.change for row in seen.rows][:3] == [
         "num_workers=0", f"+ num_workers={seen.settings.num_workers}", "+ persistent_workers=True",
     ]  # fmt: skip
@@ -191,7 +191,7 @@ def test_many_tiny_tensors_want_no_workers() -> None:
     loader = DataLoader(Many(0.0), batch_size=4, num_workers=2)
     seen = measure(loader, setting=SETTING)
     assert seen.recommendation == "num_workers=0", seen
-    assert seen.gain > 1.5
+    assert seen.gain > (1 if seen.disturbances else 1.5)
     assert [row.now for row in seen.rows].count(True) == 1
     assert (seen.rows[-1].change, seen.rows[-1].vs_previous) == ("as it is: num_workers=2", 0.0)
 

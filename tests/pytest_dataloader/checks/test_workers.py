@@ -453,6 +453,21 @@ def test_a_sampler_that_raises_is_no_fault_of_a_worker() -> None:
     assert "this process raised LookupError: no tenth sample in the sampler" in judge(seen).reason
 
 
+class Waits(Sampler[int]):
+    """Gives the bad sample, and waits until its worker has died of it, while torch still makes its iterator."""
+
+    def __iter__(self) -> Iterator[int]:
+        yield from range(BAD, BAD + 4)
+        time.sleep(30)
+        yield from range(4)
+
+
+def test_a_worker_that_dies_before_the_iterator_is_made_is_named() -> None:
+    seen = measure(loader_of("SIGKILL", num_workers=2, sampler=Waits()), setting=QUICK)
+    assert (seen.fault, seen.worker, seen.signal, seen.sample) == ("killed", 0, "SIGKILL", BAD)
+    assert seen.sample_indices == (17, 18, 19, 20)
+
+
 def test_what_does_not_pickle_is_a_fault_of_the_start() -> None:
     loader = loader_of(multiprocessing_context="spawn", collate_fn=lambda batch: batch)
     with pytest.warns(UserWarning, match="pickle"):

@@ -15,6 +15,7 @@ import pytest
 from pytest_dataloader.advice.attachment import attachment_lines, conclusions
 from pytest_dataloader.diagnosis import attach
 from pytest_dataloader.diagnosis.command import main
+from pytest_dataloader.errors import BadTarget
 from pytest_dataloader.probe.host import process_tree
 from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.training.attachment import Attachment, ProcessUse, look
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from tests.pytest_dataloader.preloaded import Server
 
 TRAIN = """
-import pathlib, sys, threading, time
+import pathlib, subprocess, sys, threading, time
 import torch
 from torch.utils.data import DataLoader, Dataset
 
@@ -47,8 +48,12 @@ class Rows(Dataset):
         if HOW == "lock" and index > 100:
             LOCK.acquire()
             LOCK.acquire()
+        if HOW == "child":
+            subprocess.run(["sleep", "0.02"])
         return torch.zeros(8)
 
+if HOW == "launch":
+    subprocess.run([sys.executable, __file__, "train"])
 for number, batch in enumerate(DataLoader(Rows(), batch_size=4, num_workers=2)):
     if number == 5:
         pathlib.Path("begun").touch()
@@ -60,6 +65,7 @@ USE = ProcessUse(
     pid=7, name="pt_data_worker", cpu_share=0.9, delay_share=0.0, waits={"cpu": 0.9, "pipe": 0.1}, private_bytes=10**8,
     shared_bytes=10**9, growth_bytes=0, descriptors=20, ended=False, line="Rows.__getitem__ (data.py:12)",
 )  # fmt: skip
+HUNG = replace(USE, cpu_share=0.0, waits={"lock": 0.99})
 IDLE = replace(USE, waits={"pipe": 1.0}, line="")
 SEEN = Attachment(
     pid=4, command="python train.py", seconds=60.0, main=replace(IDLE, pid=4), workers=(USE, USE), others=0,
@@ -83,7 +89,20 @@ SEEN = Attachment(
             replace(SEEN, workers=(replace(USE, waits={"socket": 0.8}),)),
             ["input-bound: workers 80 % I/O wait (network)"],
         ),
-        (replace(SEEN, workers=(replace(USE, waits={"lock": 0.99}), USE)), ["deadlock: worker 7 waits for a lock"]),
+        (replace(SEEN, workers=(HUNG, USE)), ["deadlock: worker 7 waits for a lock"]),
+        (replace(SEEN, main=HUNG, workers=(IDLE,)), ["deadlock: the main process waits for a lock"]),
+        (
+            replace(SEEN, workers=(replace(HUNG, cpu_share=0.01),)),
+            ["input-bound: workers wait for a lock 99 %"],
+        ),
+        (
+            replace(SEEN, workers=(replace(USE, waits={"child": 0.8}),)),
+            ["input-bound: workers wait for processes that they have started 80 %"],
+        ),
+        (
+            replace(SEEN, workers=(replace(USE, waits={"other": 0.8}),)),
+            ["input-bound: workers wait 80 % of the time, for neither storage"],
+        ),
         (replace(SEEN, workers=(IDLE,)), ["input-bound: workers are idle"]),
         (
             replace(SEEN, input_wait=0.0, workers=(replace(IDLE, growth_bytes=3 * 10**7),)),
@@ -115,7 +134,9 @@ def test_each_process_has_a_line() -> None:
         ("leak", "pipe", False),
         pytest.param("compute", "cpu", True, marks=pytest.mark.slow),
         pytest.param("lock", "lock", True, marks=pytest.mark.slow),
+        pytest.param("child", "child", True, marks=pytest.mark.slow),
         pytest.param("train", "pipe", False, marks=pytest.mark.slow),
+        pytest.param("launch", "pipe", False, marks=pytest.mark.slow),
     ],
 )
 def test_a_running_training_is_seen_as_it_is(
@@ -129,6 +150,8 @@ def test_a_running_training_is_seen_as_it_is(
             while not tmp_path.joinpath("begun").exists() and time.monotonic() < deadline:
                 time.sleep(0.05)
             seen = look(process.pid, 2.0)
+            with pytest.raises(BadTarget, match=f"is a worker of a DataLoader: look at its training, {seen.pid}"):
+                look(seen.workers[0].pid, 0.1)
         finally:
             workers = process_tree.descendant_pids(process.pid)  # one that hangs would outlive its parent
             for pid in (process.pid, *workers):
@@ -153,6 +176,16 @@ def test_what_cannot_be_looked_at_is_told(arguments: list[str], words: str, caps
         status = int(ended.code or 0)
     assert status == 2
     assert words in capsys.readouterr().err
+
+
+def test_what_was_seen_until_ctrl_c_is_reported() -> None:
+    def interrupted(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    with Child.fork(lambda child: child.sleep()) as child:
+        seen = look(child.pid, 60.0, sleep=interrupted)
+    assert (seen.pid, sum(seen.main.waits.values())) == (child.pid, 1.0)
+    assert next(attachment_lines(seen)).startswith(f"process {child.pid} (")
 
 
 def test_a_process_without_workers_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:

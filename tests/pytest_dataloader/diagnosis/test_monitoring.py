@@ -77,9 +77,9 @@ def test_monitors_do_not_disturb_each_other_in_whatever_order_they_end() -> None
 def test_training_gives_the_same_weights_to_the_last_bit() -> None:
     def train(watch: bool) -> list[Any]:
         torch.manual_seed(1)
-        loader: Any = DataLoader(Rows(), batch_size=8, shuffle=True, num_workers=2)
+        loader: Any = DataLoader(Rows(400), batch_size=8, shuffle=True, num_workers=2)
         model = torch.nn.Linear(3, 1)
-        optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)  # it must not diverge: nan is unlike itself
         losses = []
         for _ in range(2):
             for batch in monitor(loader, max_input_wait=0.9) if watch else loader:
@@ -88,6 +88,7 @@ def test_training_gives_the_same_weights_to_the_last_bit() -> None:
                 loss.backward()
                 optimizer.step()
                 losses.append(loss.item())
+        assert losses[-1] < losses[0]
         return [losses, [each.tolist() for each in model.parameters()], torch.rand(1).item()]
 
     assert train(watch=True) == train(watch=False)
@@ -108,6 +109,9 @@ def test_scalars_are_of_the_time_since_the_last_call() -> None:
         "data/descriptors",
     }
     assert all(0 <= each["data/input_wait"] <= 1 for each in seen)
+    parts = ("data/startup_wait", "data/receive_wait", "data/fetch_wait")
+    assert all(sum(each[part] for part in parts) == pytest.approx(each["data/input_wait"]) for each in seen)
+    assert (seen[0]["data/startup_wait"] > 0.1, seen[1]["data/startup_wait"]) == (True, 0)
     assert seen[1]["data/input_wait"] < seen[0]["data/input_wait"]  # the first had the start of the worker in it
     assert watched.scalars() == {}, "nothing came since"
 

@@ -89,9 +89,10 @@ def test_a_worker_that_dies_of_a_signal_to_all_is_no_fault(
 )
 @pytest.mark.parametrize("check", ["workers", "shm", "stages", "order"])
 def test_a_worker_that_alone_gets_it_is_named(check: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["ended_by_signals:worker", "-v", "--checks", check, "--seconds", "0.2"]) == 1
+    status = main(["ended_by_signals:worker", "-v", "--checks", check, "--seconds", "0.2"])
     told = " ".join(capfd.readouterr().out.split())
-    assert "killed by SIGTERM" in told if check == "workers" else "a worker ended before its time" in told
+    assert status == 1, told
+    assert ("killed by SIGTERM" if check == "workers" else "a worker ended before its time") in told
 
 
 def test_so_it_is_while_the_loader_is_built(capfd: pytest.CaptureFixture[str]) -> None:

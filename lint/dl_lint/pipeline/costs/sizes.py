@@ -115,6 +115,13 @@ def size_each(program: Program, samples: list[Sample], fields: int = 0) -> Size:
     return max(found, default=UNKNOWN_SIZE) if all(one.bytes for one in found) else UNKNOWN_SIZE
 
 
+def together(found: list[Size]) -> Size:
+    """What a sample takes in several containers; unknown where one of them is."""
+    if len(found) == 1 or not all(one.bytes for one in found):
+        return found[0] if len(found) == 1 else UNKNOWN_SIZE
+    return Size(sum(one.bytes for one in found), "a sample", found[0].form, any(one.least for one in found))
+
+
 class _Measure:
     """Sizes of what expressions make anew for each sample, and of values where no expression is known."""
 

@@ -12,6 +12,7 @@ from pytest_dataloader.probe.samples.continuation import (
     chosen_whole,
     completed,
     continued,
+    continued_with_workers,
     describe_stop,
     distinct_parts,
     identifying_parts,
@@ -214,3 +215,28 @@ def test_stops_in_the_middle_of_whole_epochs_come_first() -> None:
     assert [(stop.epoch, stop.batches) for stop in chosen_whole(whole)] == [(0, 3), (1, 3), (0, 1), (0, 5)]
     assert [(stop.epoch, stop.batches) for stop in chosen_whole(RUN)] == [(0, 3), (0, 1), (0, 5)]
     assert chosen_whole(CUT) == []
+
+
+TWO_WORKERS = shuffled("0", "2", "1", "3", "4", "6", "5", "7", "8", "10", "9", "11")
+"""The samples of twelve rows as two workers give them in batches of two."""
+
+
+@pytest.mark.parametrize(
+    ("run", "other", "got", "expected"),
+    [
+        (shuffled(*ROWS), shuffled(*ROWS), ROWS[6:], ("exact", 0, 0)),
+        (shuffled(*ROWS, ended=False), shuffled(*ROWS, ended=False), ROWS[6:8], ("exact", 0, 0)),
+        (shuffled(*ROWS), shuffled(*ROWS), ROWS[4:], ("repeats", 2, 0)),
+        (TWO_WORKERS, shuffled(*ROWS), ROWS[6:], ("twice", 1, 1)),
+        (TWO_WORKERS, shuffled(*ROWS), ("5", *ROWS[7:]), ("reordered", 0, 0)),
+        (TWO_WORKERS, shuffled(*ROWS, ended=False), ROWS[6:], None),
+        (TWO_WORKERS, shuffled(*(f"noise {row}" for row in ROWS)), ROWS[6:], None),
+    ],
+    ids=["the same", "the same part", "a batch again", "another share", "what is left", "no end", "other samples"],
+)
+def test_what_other_workers_make_of_a_state_is_counted(
+    run: Uninterrupted, other: Uninterrupted, got: tuple[str, ...], expected: tuple[str, int, int] | None
+) -> None:
+    resumed = Resumed((shuffled(*got).epochs[0], ()) if run.ended[0] else (shuffled(*got).epochs[0],))
+    seen = continued_with_workers(run, other, run.stops[2], resumed, PARTS)
+    assert (seen and (seen.outcome, seen.twice, seen.never)) == expected

@@ -8,6 +8,7 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
@@ -91,6 +92,37 @@ def test_workers_that_keep_up_have_batches_ready_and_those_that_do_not_have_few(
     assert slow.training_seconds == quick.training_seconds == pytest.approx(slow.seconds + quick.seconds)
 
 
+class Large(Dataset[Any]):
+    """Arrays, which go through a pipe: whoever takes one waits for the copy alone."""
+
+    def __len__(self) -> int:
+        return 12
+
+    def __getitem__(self, index: int) -> Any:
+        return np.full(8_000_000, index, np.uint8)
+
+
+def test_the_waiting_for_batches_that_are_ready_is_for_receiving_them(discovery: Discovery) -> None:
+    for _batch in DataLoader(Large(), batch_size=None, num_workers=1, persistent_workers=True):
+        time.sleep(0.03)
+    seen = meter_of(discovery).evidence()
+    assert (seen.ready_share or 0) > 0.5
+    assert seen.stage in ("receive", "startup"), seen  # a busy machine starts its worker slowly
+
+
+def test_a_few_late_batches_among_many_that_were_ready_are_not_received_slowly(discovery: Discovery) -> None:
+    class Uneven(Rows):
+        def __getitem__(self, index: int) -> torch.Tensor:
+            time.sleep(0.5 if index % 10 == 9 else 0.0)
+            return super().__getitem__(index)
+
+    for _batch in DataLoader(Uneven(30), batch_size=1, num_workers=1):
+        time.sleep(0.01)
+    seen = meter_of(discovery).evidence()
+    assert (seen.ready_share or 0) > 0.5
+    assert seen.stage == "read", seen
+
+
 def test_a_validation_between_two_batches_is_no_part_of_the_step(discovery: Discovery) -> None:
     train, validation = DataLoader(Rows(4), batch_size=1), DataLoader(Rows(10, seconds=0.02), batch_size=1)
     for _batch in train:
@@ -138,14 +170,15 @@ def test_a_worker_that_dies_is_named_with_its_batch(discovery: Discovery) -> Non
 
 
 def test_a_death_that_is_raised_in_the_step_is_this_loaders_and_no_other_ones(discovery: Discovery) -> None:
-    first, second = (DataLoader(Rows(64), batch_size=4, num_workers=1) for _ in range(2))
+    first, second = (DataLoader(Rows(64, seconds=0.05), batch_size=4, num_workers=1) for _ in range(2))
     for _pair in zip(first, second, strict=True):
         break
     one, other = (each.meter for each in discovery.loaders)
     (pid,) = one._started
+    del first, second, _pair  # with the loop, its iterators are gone
     for meter in (one, other):
         meter.blame(RuntimeError(f"DataLoader worker (pid {pid}) is killed by signal: Killed. "))
-    assert f"DataLoader worker (pid {pid}) is killed" in one.evidence().fault
+    assert one.evidence().fault == f"worker 0 (pid {pid}) was killed by SIGKILL while it made batch 1 of the epoch"
     assert not other.evidence().fault
 
 

@@ -17,6 +17,7 @@ from pytest_dataloader.checks.workers import judge, measure
 from pytest_dataloader.probe.workers.file_events import EventKind, FileEvent, torn_files
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -80,18 +81,26 @@ class Cached(Dataset[Any]):
 
     def fill(self) -> None:
         info = torch.utils.data.get_worker_info()
-        if info is not None and info.id == 0:
+        was_read = self.path.with_suffix(".lock")
+        if info is not None and info.id == 0 and not self.path.exists():
             path = self.path.with_suffix(".part") if self.whole else self.path
             with path.open("wb", buffering=0) as file:
-                for _ in range(10):
-                    file.write(b"part")
-                    time.sleep(0.05)
+                file.write(b"part")
+                if not self.whole:
+                    wait_for(was_read.exists)
+                time.sleep(0.5)
+                file.write(b"part")
             path.replace(self.path)
         else:
-            deadline = time.monotonic() + 30
-            while not self.path.exists() and time.monotonic() < deadline:
-                time.sleep(0.01)
+            wait_for(lambda: self.path.exists() and self.path.stat().st_size > 0)
             assert self.path.read_bytes()
+            was_read.touch()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("whole", [False, True])
