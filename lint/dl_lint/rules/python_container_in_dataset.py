@@ -203,23 +203,18 @@ def _cost(size: Size, range_: tuple[int, int] | None) -> str:
 
 
 def _remedy(form: str, several: list[Filled]) -> str:
-    """What to write: code for a list that is indexed by the sample, of the first attribute where there are several."""
-    one, *others = (each.container.attribute for each in several)
-    if form not in _CODE:
+    """What to write: code for lists that are indexed by the sample, that of the first where there are several."""
+    one, *others = containers = [each.container for each in several]
+    lists = all(each.is_sequence for each in containers)
+    by_sample = all(read.direct and read.depth == 1 for each in containers for read in each.reads)
+    if not (lists and by_sample) or one.size.form == "array":
         return form
-    same = f" (do the same for {', '.join(f'`self.{name}`' for name in others)})" if others else ""
-    first, code = _CODE[form](one).split("\n", 1)
-    return f"{first.removesuffix(':')}{same}:\n{code}"
-
-
-_CODE = {"numbers of a list": in_one_array, "records of a list": packed_records}
+    code = in_one_array(one.attribute) if one.size.form == "number" else packed_records(one.attribute)
+    first, rest = code.split(":\n", 1)
+    same = f" (the same for {', '.join(f'`self.{other.attribute}`' for other in others)})" if others else ""
+    return f"{first}{same}:\n{rest}"
 
 
 def _flat_form(one: Container) -> str:
-    """What holds the same without an object for each: the same for all containers that one change fixes."""
-    if one.is_sequence and all(read.direct and read.depth == 1 for read in one.reads):
-        if one.size.form == "number":
-            return "numbers of a list"
-        if one.size.form != "array":
-            return "records of a list"
+    """What holds the same without an object for each, by what one sample takes."""
     return {"number": NUMBERS, "text": TEXTS, "array": NUMBERS, "record": COLUMNS, "unknown": RECORDS}[one.size.form]
