@@ -124,14 +124,14 @@ def fault_advice(faults: tuple[OrderFault, ...], *, iterable: bool) -> tuple[Adv
 
 
 _SORT = "sorted(set(names)): the order of a set of texts differs between processes, unless PYTHONHASHSEED is set"
-_HAND_ON = "return every batch that the sampler asks for: the code that wraps the loader drops some"
+_HAND_ON = "yield every batch: the loader's own __iter__, or what wraps it, drops some"
 _OF_STREAMS = {
     "lost": ("", "give each sample to one worker: itertools.islice(samples, worker, None, workers)"),
 }
 _REMEDIES = {
     "truncated": ("DL309", "next(iterator, None), or raise another error: StopIteration ends the epoch silently"),
     "lost": ("", "return one sample for each index from __getitems__"),
-    "duplicated": ("", "read each sample once, by one worker"),
+    "duplicated": ("", "read each sample once per epoch"),
     "unsharded": (
         "DL405",
         "samples[info.id :: info.num_workers], with info = torch.utils.data.get_worker_info()",

@@ -66,7 +66,7 @@ _SAYS = {
     "same_draws_on_ranks": "draws identical numbers on {}",
 }
 _SEED = "torch.initial_seed() % 2**32, which differs by worker and epoch"
-_DIVIDING = "unless it draws an order that workers divide"
+_DIVIDING = "unless it shuffles samples that workers then divide"
 _RANK = "add the rank to the seed, or to the loader's generator"
 _REMEDIES = {
     "frozen_generator": ("DL402", f"make the generator in the worker, seeded with {_SEED}"),

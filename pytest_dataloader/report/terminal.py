@@ -217,9 +217,9 @@ def _places(evidence: Mapping[str, Any]) -> Iterator[str]:
     if kept := evidence.get("kept_by"):
         yield f"kept by {kept[0]['name']}{f' ({line})' if (line := kept[0]['line']) else ''}"
     place = next((evidence[key] for key in _PLACES if evidence.get(key)), None)
-    stack = evidence.get("stack") or []
-    if place or stack:
-        yield f"at {place or stack[-1]}"
+    frames = [frame for frame in evidence.get("stack") or () if frame.startswith("File ")]  # not their lines of code
+    if place or frames:
+        yield f"at {place or frames[-1]}"
 
 
 def _remedy(advice: Advice, verdict: Outcome) -> Text:

@@ -245,7 +245,7 @@ def _not_delivered(epochs: Sequence[TracedEpoch], about: LoaderFacts) -> Iterato
             detail = f"reads {counted(unasked.total(), 'sample')} more often than the sampler gives them"
             yield OrderFault("duplicated", "the loader", detail, unasked.total())
         elif more and epoch.batches > about.batches > 0:
-            detail = f"an epoch begins several passes of the sampler\nlen() is {counted(about.batches, 'batch')}"
+            detail = f"len() is {counted(about.batches, 'batch')}, but an epoch begins several passes of the sampler"
             yield OrderFault("duplicated", "the loader", detail, more.total())
         else:
             continue

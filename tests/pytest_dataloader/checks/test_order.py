@@ -193,9 +193,9 @@ def test_every_kind_of_fault_has_a_row() -> None:
     ("seen", "text"),
     [
         (with_faults("lost"), "return one sample for each index from __getitems__"),
-        (with_faults("lost", source="the loader"), "return every batch that the sampler asks for"),
+        (with_faults("lost", source="the loader"), "yield every batch"),
         (with_faults("lost", seen=STREAM), "give each sample to one worker"),
-        (with_faults("duplicated", source="the loader"), "read each sample once, by one worker"),
+        (with_faults("duplicated", source="the loader"), "read each sample once per epoch"),
     ],
     ids=["lost by the dataset", "lost by the loader", "lost by a stream", "doubled by the loader"],
 )
