@@ -11,6 +11,7 @@ Reads of ``disk`` go past the cache of the system (O_DIRECT), those of ``network
 from __future__ import annotations
 
 import argparse
+import contextlib
 import mmap
 import multiprocessing
 import os
@@ -32,14 +33,14 @@ from torch.utils.data import DataLoader, Dataset
 
 from pytest_dataloader.probe.host import process_tree
 
-INPUT_BOUND, WELL, HANGS = "input-bound: ", "not input-bound: ", "hangs in a lock: worker"
+INPUT_BOUND, WELL, HANGS = "input-bound: ", "not input-bound: ", "deadlock: worker"
 ANSWERS: dict[str, tuple[str, ...]] = {
     "disk": (f"{INPUT_BOUND}the workers wait for the disk",),
     "network": (f"{INPUT_BOUND}the workers wait for the network",),
     "network by a thread": (f"{INPUT_BOUND}the workers wait for the network",),
     "cpu": (f"{INPUT_BOUND}the workers compute",),
     "cpu by a thread": (f"{INPUT_BOUND}the workers compute",),
-    "too few CPUs": (f"{INPUT_BOUND}the workers wait for a CPU",),
+    "too few CPUs": (f"{INPUT_BOUND}CPU contention",),
     "child": (f"{INPUT_BOUND}the workers wait for processes that they have started",),
     "lock": (HANGS,),
     "lock of processes": (HANGS,),
@@ -153,7 +154,8 @@ def look(kind: str, seconds: float, folder: Path) -> tuple[list[str], float]:
     finally:
         below = process_tree.descendant_pids(training.pid)
         for pid in (training.pid, *below):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # of a worker's processes, some end just then
+                os.kill(pid, signal.SIGKILL)
         training.wait()
         process_tree.wait_for_end(below, 10)
     lines = done.stdout.splitlines()

@@ -34,7 +34,7 @@ from PIL import Image
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-MNIST_ROWS = {"train": 1280, "t10k": 256}
+MNIST_ROWS = {"train": 512, "t10k": 128}
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def pictures(folder: Path, count: int, size: int) -> None:
 
 def classes(folder: Path) -> None:
     """A folder of pictures for each class, for training and validation."""
-    for part, count in (("train", 24), ("val", 8)):
+    for part, count in (("train", 8), ("val", 3)):
         for label in ("cat", "dog", "emu"):
             pictures(folder / part / label, count, 280)
 
@@ -107,7 +107,7 @@ def results(folder: Path) -> None:
 def halves(folder: Path) -> None:
     """Pictures to train and to test with, as super_resolution downloads them."""
     for part in ("train", "test"):
-        pictures(folder / "dataset" / "BSDS300" / "images" / part, 24, 300)
+        pictures(folder / "dataset" / "BSDS300" / "images" / part, 12, 300)
 
 
 def in_folder(make: Callable[[Path], None], *parts: str) -> Callable[[Path], None]:
@@ -119,7 +119,7 @@ DATA = in_folder(mnist, "..", "data")
 GAN_DATA = in_folder(mnist, "..", "..", "data", "mnist")
 TUTORIAL_DATA = in_folder(mnist, "..", "..", "data")
 SCRIPTS = {
-    "mnist": PublicScript(EXAMPLES, "mnist", "main.py", "--epochs 2 --save-model", DATA),
+    "mnist": PublicScript(EXAMPLES, "mnist", "main.py", "--epochs 1 --save-model", DATA),
     "mnist_rnn": PublicScript(EXAMPLES, "mnist_rnn", "main.py", "--epochs 1 --save-model", DATA),
     "mnist_hogwild": PublicScript(EXAMPLES, "mnist_hogwild", "main.py", "--epochs 1 --num-processes 1", DATA),
     "mnist_forward_forward": PublicScript(
@@ -134,7 +134,7 @@ SCRIPTS = {
     ),
     "dcgan": PublicScript(
         EXAMPLES, "dcgan", "main.py", "--dataset folder --dataroot images --niter 1 --imageSize 64 --batchSize 8 "
-        "--manualSeed 3 --ngf 16 --ndf 16", lambda f: pictures(f / "images" / "all", 160, 96),
+        "--manualSeed 3 --ngf 16 --ndf 16", lambda f: pictures(f / "images" / "all", 64, 96),
     ),
     "imagenet": PublicScript(
         EXAMPLES, "imagenet", "main.py", "-a resnet18 -b 8 -j 2 --epochs 1 --seed 1 images",
@@ -211,7 +211,7 @@ def execute(command: Sequence[str], folder: Path) -> Outcome:
 
 @functools.cache
 def _environment() -> dict[str, str]:
-    return dict(os.environ, OMP_NUM_THREADS="2", PYTHONHASHSEED="0")
+    return dict(os.environ, OMP_NUM_THREADS="1", PYTHONHASHSEED="0")
 
 
 def compare(name: str, script: PublicScript, checkouts: Path) -> dict[str, Any]:

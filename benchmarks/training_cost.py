@@ -69,7 +69,8 @@ def interval(values: list[float], rng: random.Random) -> tuple[float, float]:
 @contextlib.contextmanager
 def as_run(loader: Any) -> Iterator[Callable[[], int]]:
     """Watched as by ``run``; how many batches were seen."""
-    discovery = Discovery(wanted=lambda one: one is loader, keeps_copies=True)
+    reference = weakref.ref(loader)  # it goes, and its workers, as soon as its name does
+    discovery = Discovery(wanted=lambda one: one is reference(), keeps_copies=True)
     discovery.start()
     yield lambda: discovery.loaders[0].meter.totals.batches
     discovery.stop()

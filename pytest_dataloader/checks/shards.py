@@ -133,6 +133,9 @@ def _world(found: Simulation, size: int, whole: View, *, same_seeds: bool) -> Wo
     by_batches = batches is not None and sampling.named_sampler(loader) is batches
     each = (getattr(loader, "batch_size", None) or 1) if by_batches or loader.drop_last else 1
     drops = bool(loader.drop_last or getattr(sampling.inner_sampler(loader), "drop_last", False))
+    rest = whole.batches - sum(view.batches for view in views)
+    if by_batches and len({view.batches for view in views}) == 1 and 0 < rest < size:  # the last round is left out
+        each, drops = max(view.largest_batch for view in views), True
     # To whole batches of all ranks, as accelerate does; its IterableDatasetShard has each worker do so.
     batch = loader.batch_size or getattr(batches, "batch_size", None) or 1
     streams = torch_private.reads_by_iteration(loader)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import warnings
+import weakref
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_dataloader import checks, loaders
 from pytest_dataloader.errors import BadTarget, DataLoaderWarning, NotMeasured
@@ -16,11 +17,13 @@ from pytest_dataloader.probe.training.discovery import Discovery
 from pytest_dataloader.probe.training.meter import Totals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pytest_dataloader.probe.training.discovery import LoaderInUse
     from pytest_dataloader.probe.training.evidence import Training
     from pytest_dataloader.probe.training.meter import Meter
+
+_Argument = TypeVar("_Argument")
 
 _LEAST_BATCHES, _LEAST_SECONDS = 20, 5.0
 """A limit is not held to less: the first batches of a training wait for workers that start."""
@@ -38,9 +41,10 @@ class Monitor:
         self.loader = loader
         self._limits = checks.read_limits("training", limits)
         inner = None if loader is None else _dataloader_in(loader)
-        wanted = [] if inner is None else [inner, *loaders_inside(inner)]
+        every = inner is None
+        wanted = [] if inner is None else [weakref.ref(each) for each in (inner, *loaders_inside(inner))]
         self._discovery = Discovery(
-            wanted=lambda one: loader is None or any(one is each for each in wanted), found=self._watch
+            wanted=lambda one: every or any(one is each() for each in wanted), found=weakly(self._watch)
         )
         self._entered = 0
         self._lock = threading.Lock()
@@ -112,7 +116,7 @@ class Monitor:
 
     def _watch(self, found: LoaderInUse) -> None:
         if self._limits:
-            found.meter.step_hooks.append(self._hold)
+            found.meter.step_hooks.append(weakly(self._hold))
 
     def _hold(self, meter: Meter) -> None:
         totals = meter.totals
@@ -125,6 +129,18 @@ class Monitor:
                 self._warned.add(name)
                 advice = (f"; {each.code}{': ' * bool(each.code)}{each.text}" for each in verdict.advice)
                 _warn(printable(f"{name}: {verdict.reason}{''.join(advice)}"))
+
+
+def weakly(method: Callable[[_Argument], None]) -> Callable[[_Argument], None]:
+    """A method as a callback that does not keep its object: a loader and its workers go as soon as nobody uses them."""
+    reference = weakref.WeakMethod(method)
+
+    def call(argument: _Argument) -> None:
+        found = reference()
+        if found is not None:
+            found(argument)
+
+    return call
 
 
 def monitor(loader: Any, **limits: Any) -> Monitor:

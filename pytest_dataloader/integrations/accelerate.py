@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.diagnosis.monitoring import Monitor
+from pytest_dataloader.diagnosis.monitoring import Monitor, weakly
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.training.discovery import LoaderInUse
@@ -20,7 +20,7 @@ class DataLoaderMonitor(Monitor):
 
     def _watch(self, found: LoaderInUse) -> None:
         super()._watch(found)
-        found.meter.step_hooks.append(self._log)
+        found.meter.step_hooks.append(weakly(self._log))
 
     def _log(self, meter: Meter) -> None:
         first = self._discovery.loaders[0].meter  # of a validation the trackers know no step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -165,6 +166,28 @@ def by_sets(rank: int, world_size: int) -> DataLoader[Any]:
     return DataLoader(OfSets(SIZE), batch_size=None, sampler=Sets(rank, world_size))
 
 
+class Buckets(Sampler[list[int]]):
+    """Batches of four to nine rows, dealt out; ``rounds`` of them are left out at the end."""
+
+    def __init__(self, rank: int, world_size: int, rounds: int) -> None:
+        self.rank, self.world_size, self.rounds = rank, world_size, rounds
+
+    def __iter__(self) -> Iterator[list[int]]:
+        ends = itertools.accumulate(itertools.cycle(range(4, 10)))
+        cuts = [0, *itertools.takewhile(lambda end: end < SIZE, ends), SIZE]
+        batches = [list(range(begin, end)) for begin, end in itertools.pairwise(cuts)]
+        whole = len(batches) // self.world_size * self.world_size - self.world_size * self.rounds
+        yield from batches[self.rank : whole : self.world_size]
+
+
+def in_buckets(rank: int, world_size: int) -> DataLoader[Any]:
+    return DataLoader(Rows(SIZE), batch_sampler=Buckets(rank, world_size, 0))
+
+
+def in_too_few_buckets(rank: int, world_size: int) -> DataLoader[Any]:
+    return DataLoader(Rows(SIZE), batch_sampler=Buckets(rank, world_size, int(world_size > 1)))
+
+
 def in_padded_batches(rank: int, world_size: int) -> DataLoader[Any]:
     """Whole batches are dealt out, and the first rows fill the last round up, as accelerate has it."""
     rows = list(range(SIZE)) + (list(range(-SIZE % (10 * world_size))) if world_size > 1 else [])
@@ -195,6 +218,7 @@ FAULTS = {
     "shares of unequal length": Case(lambda: unequal, "ranks with more batches hang", "", 2),
     "set_epoch without effect": Case(lambda: own_sampler, "set_epoch changes nothing", "DL401"),
     "no share asked for two ranks": Case(lambda: DataLoader(Rows(SIZE), 8), "read the same samples", "DL406", 2),
+    "buckets of which a whole round is left out": Case(lambda: in_too_few_buckets, "are read by no rank", "DL406", 2),
     "stream by worker alone": Case(stream(by_worker_alone), "read the same samples", "DL405", 2),
     "stream by rank or by worker": Case(stream(by_one_of_both), "samples are read by several", "DL406"),
     "stream that loses its rest": Case(stream(loses_rest), "are read by no rank", "DL406"),
@@ -210,6 +234,7 @@ CLEAN = {
     "distributed sampler by process group": Case(lambda: by_process_group),
     "own sampler": Case(lambda: reshuffles),
     "sets of rows": Case(lambda: by_sets),
+    "buckets of which the rest is left out": Case(lambda: in_buckets, "samples dropped at the end"),
     "batches dealt out, padded": Case(lambda: in_padded_batches, "samples repeated by padding"),
     "stream by both": Case(stream(by_both)),
     "stream by both, no workers": Case(stream(by_both, 0)),

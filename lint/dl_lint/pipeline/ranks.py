@@ -55,6 +55,9 @@ _ONE_OF_THEM = frozenset({"rank", "master", "main"})
 HOW = frozenset(library().get(TORCH_LOADER).positions) - {"dataset", "sampler", "batch_sampler"}
 """Arguments of a loader that say how, and not which, samples are fetched."""
 
+_FARTHEST = 2
+"""Calls that the data of a loader are followed out of: a builder, and what learns."""
+
 _DEEPEST = 4
 
 
@@ -163,6 +166,27 @@ def may_know_ranks(program: Program, loader: Loader) -> bool:
         return True
     dataset = loaders.argument(program, loader, "dataset")
     return not dataset.given
+
+
+@feature("data that a process gathers itself")
+def gathers_its_own(program: Program, loader: Loader) -> bool:
+    """Whether a loader goes over what its process has gathered so far, as experience that a policy is trained on: a
+    list that a loop adds to which makes the loader, or calls what does."""
+    return _is_gathered(program, loader.call, _FARTHEST)
+
+
+def _is_gathered(program: Program, call: ast.Call, depth: int) -> bool:
+    """Whether an argument of ``call``, or of the call that it is handed on from, is added to in a loop around that."""
+    function, around = enclosing.function_of(program, call), set(enclosing.loops_around(program, call))
+    params = {param.name for param in function.params if param.name != function.receiver}
+    given = (*call.args, *(one.value for one in call.keywords))
+    names = {name.id for one in given for origin in _origins(program, one, _DEEPEST) for name in names_read(origin)}
+    for name in names:
+        for change in function.changes.get(name, ()):
+            if change.kind in ("append", "extend") and around & set(enclosing.loops_around(program, change.node)):
+                return True
+    calls = call_graph.callers(program, function) if depth and names & params else ()
+    return any(_is_gathered(program, frame.call, depth - 1) for frame in calls)
 
 
 def _is_no_data(passed: ast.AST) -> bool:

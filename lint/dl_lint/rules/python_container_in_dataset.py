@@ -69,7 +69,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.pipeline import records, training, workers
+from dl_lint.pipeline import records, trainers, training, workers
 from dl_lint.pipeline.costs import sizes
 from dl_lint.rule import Finding, Needs, Quiet, Related, rule
 
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
-    from dl_lint.flow.values import Class, Value
+    from dl_lint.flow.values import Class, Loader, Value
     from dl_lint.pipeline.costs.sizes import Size
     from dl_lint.pipeline.records import Container, Indexed
     from dl_lint.project import Project
@@ -130,13 +130,23 @@ def _only_evaluated(project: Project, cls: Class, _several: list[Filled]) -> boo
     return (
         bool(using)
         and workers.are_all_given(project, cls)
-        and all(training.is_only_evaluated(project, one) for one in using)
+        and all(training.is_only_evaluated(project, one) or _is_gone_over_once(project, one) for one in using)
+    )
+
+
+def _is_gone_over_once(project: Project, loader: Loader) -> bool:
+    """Whether the loops over a loader are known, and none of them trains or is come to again."""
+    if any(fit.loader.call is loader.call for fit in trainers.fits(project)):
+        return False
+    found = [loop for loop in project.loader_loops() if any(one.call is loader.call for one in loop.loaders)]
+    return bool(found) and not any(
+        training.is_trained_on(project, loop) or project.repeated_by(loop, loader) is not None for loop in found
     )
 
 
 QUIET = (
     Quiet("advice", "a base's container, read in the same place, was reported", _of_base),
-    Quiet("advice", "its objects are only evaluated, and are few beside those that are trained on", _only_evaluated),
+    Quiet("advice", "nothing trains on its objects: they are evaluated, or gone over once", _only_evaluated),
 )
 
 

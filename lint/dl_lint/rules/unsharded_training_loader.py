@@ -86,6 +86,8 @@ def unsharded_training_loader(project: Project) -> Iterator[Finding]:
                 continue  # the model may be wrapped where another of the loaders is used
             if ranks.is_prepared(project, loader) or ranks.may_know_ranks(project, loader):
                 continue
+            if ranks.gathers_its_own(project, loader):
+                continue  # no process has what another one has
             if training.purpose(project, loader) == "evaluation":
                 continue  # the function that trains takes it as well, to learn nothing from it
             seen.add(loader.call)

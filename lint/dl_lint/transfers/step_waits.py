@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import call_graph, effects, enclosing, guards
 from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.pipeline import loops, trainers, training, trip_counts
-from dl_lint.source.syntax import FunctionDefinition
+from dl_lint.source.syntax import FunctionDefinition, called
 from dl_lint.transfers.loop_invariants import calls_in
 from dl_lint.transfers.steps import DEVICE, UNKNOWN, Held, Steps
 
@@ -42,6 +42,8 @@ class Step:
     function: Scope
     names: dict[str, Held] = field(default_factory=dict)
     batch: Held = UNKNOWN
+    is_guess: bool = False
+    """Whether a backward pass alone speaks for a training, and not yet an optimizer."""
     waits: tuple[Wait, ...] = ()
 
 
@@ -50,6 +52,8 @@ def waiting_steps(program: Program) -> Iterator[Step]:
     for step in _steps(program):
         run = Steps(program)
         run.run(step.node, step.function, step.names, step.batch)
+        if step.is_guess and not any(one.kind == "launch" and called(one.node) == "step" for one in run.events):
+            continue  # a gradient is asked for, to look at it
         waits = tuple(_waits(program, run, step))
         if waits:
             yield replace(step, waits=waits)
@@ -105,7 +109,7 @@ def _of_unknown_batches(program: Program, known: Collection[ast.AST]) -> Iterato
         if call_graph.is_of_suite(function.file.path):
             continue  # a test takes a few steps
         if not any(one in known for one in around):
-            yield Step(around[0], function)
+            yield Step(around[0], function, is_guess=True)
 
 
 # --- what they wait for ------------------------------------------------------------------------

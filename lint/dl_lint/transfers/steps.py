@@ -484,6 +484,8 @@ class Steps:
         entered = call_graph.entered(self.program, call)
         if not entered and receiver.place == "device" and isinstance(func, ast.Attribute):
             return self._method(at, call, func, receiver, held)
+        if not entered and receiver.place == "host" and isinstance(func, ast.Attribute) and self._computes(func.attr):
+            return replace(receiver, parts=())
         if entered and len(at.calls) < (DEEPEST if at.always else DEEPEST - 1):
             return self._enter(at, call, entered, given, receiver)
         return self._outside(at, call, receiver, held)
@@ -498,6 +500,9 @@ class Steps:
 
     def _moved(self, at: _Place, call: ast.Call, func: ast.Attribute, receiver: Held) -> Held | None:
         """The result of a copy between host and device; None for another method."""
+        if func.attr == "type" and any(self._makes_on_device(arg) for arg in call.args):
+            self._moves = True
+            return Held("device", certain=True, loop=receiver.loop)
         if func.attr not in ("to", "cuda", "xpu", "npu", "cpu"):
             return None
         move = copies.transfer(self.program, call, func)
@@ -510,6 +515,15 @@ class Steps:
         if receiver.place != "device":
             return Held("host", reads=receiver.reads, loop=receiver.loop)
         return self._read(call, receiver, at) if move.asynchronous is not True else HOST
+
+    def _makes_on_device(self, expr: ast.expr) -> bool:
+        """Whether an expression is one of the old types of tensors of the device: ``torch.cuda.FloatTensor``."""
+        found = (one.name for one in alternatives(self.program.value(expr)) if isinstance(one, External))
+        return any(name.startswith("torch.cuda.") and name.endswith("Tensor") for name in found)
+
+    def _computes(self, method: str) -> bool:
+        """Whether a method of a tensor gives one that lies where it does."""
+        return self.program.models.has(f"torch.Tensor.{method}", "View", "Fresh", "Cast")
 
     def _method(self, at: _Place, call: ast.Call, func: ast.Attribute, receiver: Held, held: list[Held]) -> Held:
         """A method of a device tensor, or of a dict or list of such."""
@@ -533,6 +547,9 @@ class Steps:
                 if found.place == "device" and found.certain
                 else replace(found, place="host")
             )
+        if self._makes_on_device(call.func):
+            self._moves = True
+            return DEVICE
         if any(one.has("Metadata") for one in models) or dotted(call.func) in ("len", "isinstance", "hasattr", "type"):
             return HOST
         of_torch = bool(values) and all(isinstance(one, External) and one.name.startswith("torch.") for one in values)

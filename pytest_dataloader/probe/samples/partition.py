@@ -18,7 +18,8 @@ LISTED = 16
 class View:
     """What one rank reads in two epochs: indices in order, or digests where the dataset is iterated, by worker.
 
-    ``error`` says what its code raised. ``seed`` is what its workers would be seeded with.
+    ``error`` says what its code raised. ``seed`` is what its workers would be seeded with; ``largest_batch`` counts
+    indices.
     """
 
     epochs: tuple[tuple[Any, ...], ...] = ()
@@ -27,6 +28,7 @@ class View:
     complete: bool = True
     seed: int = 0
     error: str = ""
+    largest_batch: int = 1
 
 
 @dataclass(frozen=True, slots=True)

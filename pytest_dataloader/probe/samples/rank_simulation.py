@@ -76,6 +76,7 @@ class Simulation:
             all(part.complete for part in parts),
             parts[0].seed,
             error,
+            max(part.largest_batch for part in parts),
         )  # fmt: skip
 
     def base_seeds(self, world: int) -> tuple[int | None, ...]:
@@ -197,7 +198,7 @@ def _replaced(outer: Any, sampler: Any, other: Any) -> Any:
 
 
 def _indexed(loader: Any, seconds: float, seed: int, by_content: bool) -> View:
-    epochs, batches, complete = [], 0, True
+    epochs, batches, complete, largest = [], 0, True, 1
     for epoch in range(2):
         for part in what_takes_epochs(loader).values():
             part.set_epoch(epoch)
@@ -206,12 +207,13 @@ def _indexed(loader: Any, seconds: float, seed: int, by_content: bool) -> View:
         for each in torch_private.index_sampler(loader):
             batches += epoch == 0
             indices = indices_in(each, many=torch_private.reads_batches(loader), size=length_of(loader.dataset))
+            largest = max(largest, len(indices))
             found += _contents(loader, each, indices) if by_content else map(plain_index, indices)
             if time.monotonic() > deadline or len(found) >= _MOST:
                 complete = False
                 break
         epochs.append(tuple(found))
-    return View(tuple(epochs), batches, (len(epochs[0]),), complete, seed)
+    return View(tuple(epochs), batches, (len(epochs[0]),), complete, seed, largest_batch=largest)
 
 
 def _contents(loader: Any, given: Any, indices: Sequence[Any]) -> list[str]:

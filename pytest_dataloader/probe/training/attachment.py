@@ -15,7 +15,7 @@ from pytest_dataloader.probe.host import blocking, clocks, descriptors, process_
 from pytest_dataloader.probe.memory.smaps import read_rollup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pytest_dataloader.probe.memory.smaps import Reading
 
@@ -136,7 +136,7 @@ def _training(pid: int) -> process_tree.ProcessInfo:
         raise BadTarget(f"process {pid} is another user's: look at it as that user, or as root")
     if found.is_worker:
         raise BadTarget(f"process {pid} is a worker of a DataLoader: look at its training, {_started_by(found)}")
-    trainings = sorted({_started_by(info) for info in process_tree.descendants(pid) if info.is_worker})
+    trainings = sorted(set(map(_started_by, _named_workers(process_tree.descendants(pid)))))
     if pid in trainings or not trainings:
         return found
     if len(trainings) > 1:
@@ -154,11 +154,16 @@ def _started_by(worker: process_tree.ProcessInfo) -> int:
     return worker.parent if parent is None or "forkserver" not in _command(parent.pid) else parent.parent
 
 
+def _named_workers(processes: Iterable[process_tree.ProcessInfo]) -> list[process_tree.ProcessInfo]:
+    """Those that torch has named; what a worker starts has its name too, until it executes something else."""
+    named = {info.pid: info for info in processes if info.is_worker}
+    return [info for info in named.values() if info.parent not in named]
+
+
 def _workers(pid: int) -> list[process_tree.ProcessInfo]:
     """The DataLoader workers of a process; those of a torch that gives them no name are its other forks."""
     below = process_tree.descendants(pid)
-    named = [info for info in below if info.is_worker]
-    if named:
+    if named := _named_workers(below):
         return sorted(named, key=lambda info: info.pid)  # as they were started, where pids have not begun anew
     image = _link(pid)
     return [

@@ -38,6 +38,9 @@ _FEEDER = "QueueFeederThread"
 """Of the queues to other workers: each worker has queues of its own."""
 _LOOKED_AT = 2
 """Batches of each worker after which it is seen where it may run: what it loads first may bind it."""
+_PATIENCE = 6
+"""Times as long as torch waits for a worker's end, at most, where others keep it from a CPU."""
+_LEAST_SECONDS = 0.05
 _ORPHAN_SECONDS = 5.0
 """For children of workers: torch's shared-memory manager ends two seconds after its last client."""
 
@@ -132,6 +135,7 @@ class _Observation:
         self.pids: set[int] = set()
         self.children: set[int] = set()
         self.terminated: set[int] = set()
+        self.starved: set[int] = set()
         self.gone: frozenset[int] = frozenset()
         self.of_threads: list[BaseException] = []
 
@@ -217,14 +221,31 @@ class _Observation:
         self.watchdog.iterator = iterator
 
     def _note_termination(self, process: BaseProcess) -> None:
-        """Torch terminates a worker that does not end in five seconds, which then exits with 0 as if nothing was."""
-        pid, terminate, terminated = process.pid or 0, type(process).terminate, self.terminated
+        """Torch terminates a worker that does not end in five seconds, which then exits with 0 as if nothing was.
+
+        Seconds in which others had the CPU that it wanted do not count: it is waited for as long again, and nothing is
+        said of one that others kept from a CPU to the last.
+        """
+        pid, terminate, join = process.pid or 0, type(process).terminate, type(process).join
 
         def noted() -> None:
-            terminated.add(pid)
+            self.terminated.add(pid)
             terminate(process)
 
-        vars(process)["terminate"] = noted
+        def patient(timeout: float | None = None) -> None:
+            begun, delay = time.monotonic(), clocks.delay_of_ns(pid) or 0
+            join(process, timeout)
+            while timeout is not None and process.exitcode is None:
+                spent = time.monotonic() - begun
+                own = spent - ((clocks.delay_of_ns(pid) or 0) - delay) * 1e-9
+                if own >= timeout:
+                    return
+                if spent >= _PATIENCE * timeout:
+                    self.starved.add(pid)
+                    return
+                join(process, max(_LEAST_SECONDS, timeout - own))
+
+        vars(process).update(terminate=noted, join=patient)
 
     def _run_epochs(self, borrowed: Borrowed, seconds: float, epochs: int, tell: Callable[[int], None]) -> None:
         """An epoch, and shorter ones where starting workers again costs less than what was planned for all of it."""
@@ -345,6 +366,8 @@ class _Observation:
         lingering = []
         for number, process in self.processes.items():
             code = process.exitcode
+            if process.pid in self.starved:
+                continue
             if code is None or process.pid in self.terminated:
                 lingering.append(f"worker {number} (pid {process.pid})")
             elif code and self.lifecycle.fault is NONE:

@@ -340,7 +340,20 @@ def with_a_loss_on_the_host(model, optimizer, dataset, total=0.0):
         loss = on_the_host_loss(model(images), wanted)
         loss.backward()
         optimizer.step()
-        total += loss.detach()
+        total += loss.cpu().detach()
+
+
+TENSOR = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor
+
+
+def with_old_types(generator, critic, optimizer, dataset):
+    for images in DataLoader(dataset):
+        images = images.type(TENSOR)
+        noise = TENSOR(64, 100)
+        loss = critic(images).mean() - critic(generator(noise)).mean()
+        loss.backward()
+        optimizer.step()
+        print("loss", loss.item())  # expect advice
 
 
 # --- shown as a text, logged -----------------------------------------------------------------
@@ -812,3 +825,10 @@ def by_epochs(model, optimizer, dataset, images, seen):
         seen.append(draws_at_times(model, optimizer, batches, images))
         if epoch % 10 == 0:
             draws_one_at_first(model, optimizer, batches)
+
+
+def normals(model, points, found):
+    for part in points.split(1000):
+        part = part.to("cuda")
+        model(part).sum().backward()
+        found.append(part.grad.cpu())

@@ -191,9 +191,8 @@ def test_workers_that_cost_more_than_they_bring_are_told_so() -> None:
     assert "num_workers=0 is faster" in seen.why
     first, *others = (advice.text for advice in judge(seen).advice)
     assert first.startswith("num_workers=0 gave ")
-    assert all(
-        text.startswith("DataLoader(..., persistent_workers=True): restarting") for text in others
-    )  # on a busy machine
+    restarting = "DataLoader(..., persistent_workers=True): restarting"
+    assert all(text.startswith(restarting) for text in others), others  # on a busy machine
     bringing = measure(DataLoader(Waiting(), batch_size=8, num_workers=2), setting=QUICK)
     assert bringing.alone_samples_per_second == 0
     assert "cost more" not in bringing.why

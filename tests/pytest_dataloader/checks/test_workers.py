@@ -29,7 +29,8 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, Subs
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.workers import judge, measure
 from pytest_dataloader.errors import NotMeasured
-from pytest_dataloader.probe.host import descriptors
+from pytest_dataloader.probe.host import clocks, descriptors
+from pytest_dataloader.probe.workers import lifecycle
 from pytest_dataloader.probe.workers.evidence import InheritedHandle, Workers
 from pytest_dataloader.probe.workers.lifecycle import EpochTimes
 from tests import wording
@@ -719,9 +720,13 @@ def test_a_loader_reads_the_same_before_and_after() -> None:
 class Lingering(Faulty):
     """Starts a thread that the worker waits for at its end."""
 
+    def __init__(self, seconds: int = 60, length: int = 64) -> None:
+        super().__init__(length=length)
+        self.seconds = seconds
+
     def __getitem__(self, index: int) -> Any:
         if index == 0:
-            threading.Thread(target=time.sleep, args=(60,)).start()
+            threading.Thread(target=time.sleep, args=(self.seconds,)).start()
         return super().__getitem__(index)
 
 
@@ -731,6 +736,16 @@ def test_a_worker_that_does_not_end_is_named() -> None:
     assert judge(seen).outcome == "failed"
     assert "worker 0 (pid " in judge(seen).reason
     assert "does not end after its epoch" in judge(seen).reason
+
+
+@pytest.mark.parametrize(("lost", "sleeps"), variants({"in the end it goes": (0.8, 8), "to the last": (1.0, 60)}, ()))
+def test_a_worker_that_others_keep_from_a_cpu_at_its_end_is_not_accused(
+    lost: float, sleeps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clocks, "delay_of_ns", lambda _pid: int(lost * time.monotonic_ns()))
+    monkeypatch.setattr(lifecycle, "_PATIENCE", 2)
+    seen = measure(DataLoader(Lingering(sleeps, length=4), batch_size=4, num_workers=1), setting=QUICK)
+    assert (seen.fault, seen.lingering) == ("none", ())
 
 
 @pytest.mark.slow

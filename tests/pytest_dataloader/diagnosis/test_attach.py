@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -155,7 +156,8 @@ def test_a_running_training_is_seen_as_it_is(
         finally:
             workers = process_tree.descendant_pids(process.pid)  # one that hangs would outlive its parent
             for pid in (process.pid, *workers):
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # of a worker's processes, some end just then
+                    os.kill(pid, signal.SIGKILL)
             process.wait(60)
     assert len(seen.workers) == 2
     assert all(max(worker.waits, key=lambda each: worker.waits[each]) == kind for worker in seen.workers), seen

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
 import warnings
+import weakref
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from pytest_dataloader import BadLimit, DataLoaderWarning, NotMeasured, monitor
 from pytest_dataloader.diagnosis import monitoring
 from pytest_dataloader.diagnosis.monitoring import Monitor
 from pytest_dataloader.errors import BadTarget
+from pytest_dataloader.probe.host import process_tree
 from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.training.discovery import Discovery
 from pytest_dataloader.probe.training.processes import ProcessReadings
@@ -55,6 +58,22 @@ def test_a_block_sees_whoever_iterates_the_loader_and_no_other_one() -> None:
         list(loader)
         list(loader)
     assert [found.meter.totals.epochs for found in all_of_them._discovery.loaders] == [1, 2]
+
+
+def test_a_loader_goes_as_soon_as_nobody_uses_it() -> None:
+    loader = DataLoader(Rows(40), batch_size=8, num_workers=1, persistent_workers=True)
+    watched = monitor(loader, max_input_wait=0.9)
+    gc.disable()
+    try:
+        for _batch in watched:
+            pass
+        (pid,) = watched._discovery.loaders[0].meter.pids
+        gone = weakref.ref(loader)
+        del loader, watched
+        assert gone() is None
+        assert process_tree.has_ended(pid), "so do its workers"
+    finally:
+        gc.enable()
 
 
 def test_monitors_do_not_disturb_each_other_in_whatever_order_they_end() -> None:
