@@ -35,13 +35,13 @@ from pytest_dataloader.probe.host import process_tree
 
 INPUT_BOUND, WELL, HANGS = "input-bound: ", "not input-bound: ", "deadlock: worker"
 ANSWERS: dict[str, tuple[str, ...]] = {
-    "disk": (f"{INPUT_BOUND}the workers wait for the disk",),
-    "network": (f"{INPUT_BOUND}the workers wait for the network",),
-    "network by a thread": (f"{INPUT_BOUND}the workers wait for the network",),
-    "cpu": (f"{INPUT_BOUND}the workers compute",),
-    "cpu by a thread": (f"{INPUT_BOUND}the workers compute",),
+    "disk": (f"{INPUT_BOUND}I/O wait (disk)",),
+    "network": (f"{INPUT_BOUND}I/O wait (network)",),
+    "network by a thread": (f"{INPUT_BOUND}I/O wait (network)",),
+    "cpu": (f"{INPUT_BOUND}CPU ",),
+    "cpu by a thread": (f"{INPUT_BOUND}CPU ",),
     "too few CPUs": (f"{INPUT_BOUND}CPU contention",),
-    "child": (f"{INPUT_BOUND}the workers wait for processes that they have started",),
+    "child": (f"{INPUT_BOUND}workers wait for processes that they have started",),
     "lock": (HANGS,),
     "lock of processes": (HANGS,),
     "leak": (WELL, "memory grows: "),

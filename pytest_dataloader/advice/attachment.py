@@ -80,10 +80,11 @@ def _cause(workers: list[ProcessUse]) -> str:
         return f"CPU contention {percent(delay)} of the workers' time: use fewer processes, or more CPUs"
     match kind:
         case "cpu":
-            return f"workers {percent(totals[kind])} CPU: raise num_workers while there are free CPUs"
+            return f"CPU {percent(totals[kind])} of the workers' time: raise num_workers while there are free CPUs"
         case "disk" | "socket":
             storage = "disk" if kind == "disk" else "network"
-            return f"workers {percent(totals[kind])} I/O wait ({storage}): raise num_workers, or read larger pieces"
+            share = f"I/O wait ({storage}) {percent(totals[kind])} of the workers' time"
+            return f"{share}: raise num_workers, or read larger pieces"
         case "sleep":
             return f"workers sleep {percent(totals[kind])} of the time"
         case "lock":

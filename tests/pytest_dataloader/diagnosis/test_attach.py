@@ -77,18 +77,18 @@ SEEN = Attachment(
 @pytest.mark.parametrize(
     ("seen", "words"),
     [
-        (SEEN, ["input-bound: workers 90 % CPU"]),
+        (SEEN, ["input-bound: CPU 90 % of the workers' time"]),
         (replace(SEEN, input_wait=0.04), ["not input-bound: "]),
         (replace(SEEN, workers=()), ["no DataLoader worker was seen"]),
         (replace(SEEN, workers=(replace(USE, ended=True),)), ["no DataLoader worker was seen"]),
         (replace(SEEN, workers=(replace(USE, delay_share=0.5),)), ["input-bound: CPU contention 50 %"]),
         (
             replace(SEEN, workers=(replace(USE, waits={"disk": 0.8}),)),
-            ["input-bound: workers 80 % I/O wait (disk)"],
+            ["input-bound: I/O wait (disk) 80 %"],
         ),
         (
             replace(SEEN, workers=(replace(USE, waits={"socket": 0.8}),)),
-            ["input-bound: workers 80 % I/O wait (network)"],
+            ["input-bound: I/O wait (network) 80 %"],
         ),
         (replace(SEEN, workers=(HUNG, USE)), ["deadlock: worker 7 waits for a lock"]),
         (replace(SEEN, main=HUNG, workers=(IDLE,)), ["deadlock: the main process waits for a lock"]),
