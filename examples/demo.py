@@ -26,7 +26,7 @@ def main() -> int:
     print("making the example's JPEG files ...", flush=True)
     subprocess.run([sys.executable, str(EXAMPLES / "make_images.py")], check=True)
     healthy, faulty = EXAMPLES / "jpeg", EXAMPLES / "jpeg_with_faults"
-    bench = ["pytest", "--no-header", "-q", "--dataloader-bench", "--dataloader-quick"]
+    bench = ["pytest", "--no-header", "-q", "--disable-warnings", "--dataloader-bench", "--dataloader-quick"]
     as_expected = [
         run("1. A pipeline with faults, linted: each fault by its line.", ["dl-lint", "."], faulty, 1),
         run("2. The same, measured for a few seconds: what the faults cost.", bench, faulty, 1),

@@ -382,8 +382,6 @@ class Reports:
             # What failed stands above with its reason, but under --tb=no.
             above = self._failed if self._config.option.tbstyle != "no" else set[str]()
             reported = {(each.id, each.check) for nodeid in above for each in self._bench.ledger.get(nodeid, ())}
-            if terminalreporter.hasopt("warnings") and not self._config.option.disable_warnings:
-                reported |= {(each.id, each.check) for each in records if each.verdict == "inconclusive"}
             shown = Group(
                 terminal.report_summary(records, verbosity, reported), terminal.closing(records, verbosity=verbosity)
             )
