@@ -415,7 +415,9 @@ def test_what_drop_last_costs_is_stated() -> None:
 def test_what_drop_last_costs_of_a_stream_is_stated() -> None:
     loader = DataLoader(Stream(), 7, num_workers=3, drop_last=True)
     given = sum(map(len, loader))
-    assert f"drop_last leaves out {SIZE - given} of 96 in every epoch" in judge(measure(loader, setting=SETTING)).reason
+    assert (
+        f"drop_last drops {SIZE - given} of 96 samples in every epoch" in judge(measure(loader, setting=SETTING)).reason
+    )
     assert given == SIZE - 12
 
 
