@@ -33,15 +33,15 @@ from torch.utils.data import DataLoader, Dataset
 
 from pytest_dataloader.probe.host import process_tree
 
-INPUT_BOUND, WELL, HANGS = "input-bound: ", "not input-bound: ", "hangs in a lock: worker"
+INPUT_BOUND, WELL, HANGS = "input-bound: ", "not input-bound: ", "deadlock: worker"
 ANSWERS: dict[str, tuple[str, ...]] = {
-    "disk": (f"{INPUT_BOUND}the workers wait for the disk",),
-    "network": (f"{INPUT_BOUND}the workers wait for the network",),
-    "network by a thread": (f"{INPUT_BOUND}the workers wait for the network",),
-    "cpu": (f"{INPUT_BOUND}the workers compute",),
-    "cpu by a thread": (f"{INPUT_BOUND}the workers compute",),
-    "too few CPUs": (f"{INPUT_BOUND}the workers wait for a CPU",),
-    "child": (f"{INPUT_BOUND}the workers wait for processes that they have started",),
+    "disk": (f"{INPUT_BOUND}I/O wait (disk)",),
+    "network": (f"{INPUT_BOUND}I/O wait (network)",),
+    "network by a thread": (f"{INPUT_BOUND}I/O wait (network)",),
+    "cpu": (f"{INPUT_BOUND}CPU ",),
+    "cpu by a thread": (f"{INPUT_BOUND}CPU ",),
+    "too few CPUs": (f"{INPUT_BOUND}CPU contention",),
+    "child": (f"{INPUT_BOUND}workers wait for processes that they have started",),
     "lock": (HANGS,),
     "lock of processes": (HANGS,),
     "leak": (WELL, "memory grows: "),
@@ -191,7 +191,7 @@ def main() -> None:
         train(kind, f"{folder}/data", Path(folder, "begun"))
     rows = ["| training | right | said |", "|---|---|---|"]
     # On a disk: a temporary folder may be in memory, of which no read waits.
-    with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as name:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         folder = Path(name)
         with (folder / "data").open("wb") as file:
             for _ in range(_FILE_BYTES // _READ_BYTES):

@@ -93,8 +93,9 @@ def executed(cell: str) -> list[str]:
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
     nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": str(EXAMPLE)}}).execute()
     return [
-        output.data["text/html"] if "data" in output else f"<pre>{escape(output.text)}</pre>"
+        output.data["text/html"]
         for output in book.cells[0].outputs
+        if "text/html" in output.get("data", ())  # not its progress
     ]
 
 

@@ -6,10 +6,14 @@ import importlib.metadata
 import multiprocessing
 import os
 import platform
+import subprocess
 import sys
 from pathlib import Path
 
 from pytest_dataloader.probe.host import clocks
+
+_GIT_SECONDS = 2.0
+"""On a network file system git may take long; a report does without then."""
 
 
 def environment() -> dict[str, object]:
@@ -26,7 +30,20 @@ def environment() -> dict[str, object]:
         "cpus_allowed": clocks.cpus_allowed(),
         "memory_bytes": _memory_bytes(),
         "start_method": _start_method(),
+        "project": Path.cwd().name,
+        "commit": _commit(),
     }
+
+
+def _commit() -> str | None:
+    """The commit that is checked out in the working folder; None where git says nothing."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, timeout=_GIT_SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
 
 
 def _version(distribution: str) -> str | None:

@@ -300,7 +300,7 @@ OPTIONS = (
     Option(
         "tolerance",
         "float",
-        "how much dearer a loader may be than its reference or its baseline, a share (default 0.15)",
+        "allowed slowdown against the reference or the baseline, a fraction (default 0.15)",
         _share,
         default=0.15,
         metavar="SHARE",

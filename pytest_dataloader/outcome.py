@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import textwrap
 import warnings
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -17,7 +18,7 @@ from pytest_dataloader.locking import alone, lock_path
 from pytest_dataloader.printable import printable
 from pytest_dataloader.progress import progress_line
 from pytest_dataloader.record import PROPERTY
-from pytest_dataloader.verdict import Verdict
+from pytest_dataloader.verdict import Verdict, headline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -194,7 +195,7 @@ def _conclude(item: pytest.Item, check: str, verdict: Verdict, held: Verdict | N
             case "not_measured" if each.vacuous and strict:
                 faults.append(f"{message(name, each)}\n(--dataloader-strict: what was not seen fails)")
             case "not_measured" if each is verdict:  # a loader without a baseline was measured all the same
-                item.stash.setdefault(UNMEASURED, []).append(f"{name} was not measured: {each.reason}")
+                item.stash.setdefault(UNMEASURED, []).append(f"{name} was not measured: {headline(each.reason)}")
     if faults:
         # A test shows the line of the call. A target has no line but that of its table, which its node id names.
         pytest.fail(printable("\n".join(faults)), pytrace=isinstance(item, pytest.Function))
@@ -203,8 +204,10 @@ def _conclude(item: pytest.Item, check: str, verdict: Verdict, held: Verdict | N
 def message(check: str, verdict: Verdict) -> str:
     """What a failed or inconclusive check tells: its reason, then the advice with the dl-lint codes."""
     word = {"inconclusive": "inconclusive: ", "not_measured": "not measured: "}.get(verdict.outcome, "")
-    advice = (f"  {': '.join(filter(None, (each.code, each.text)))}" for each in verdict.advice)
-    return "\n".join([f"{check}: {word}{verdict.reason}", *advice])
+    first, *facts = verdict.reason.split("\n")
+    advice = (": ".join(filter(None, (each.code, each.text))) for each in verdict.advice)
+    below = textwrap.indent("\n".join([*facts, *advice]), "  ")
+    return "\n".join(filter(None, [f"{check}: {word}{first}", below]))
 
 
 def _warn(item: pytest.Item, text: str) -> None:

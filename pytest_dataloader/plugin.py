@@ -323,7 +323,7 @@ class Reports:
             if path is not None:
                 from pytest_dataloader.report import writers
 
-                wrong = writers.write_report(form, path, self._records())
+                wrong = writers.write_report(form, path, self._records(), quick=options.quick)
                 if wrong:
                     self._unwritten.append(f"--dataloader-{form}: {wrong}")
                 else:

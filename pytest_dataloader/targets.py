@@ -69,7 +69,7 @@ def list_targets(declared: Iterable[Target], chosen: Sequence[str] = checks.NAME
                 shown = size(value) if checks.limits_of(check)[limit] is parse_bytes else _toml(_as_written(value))
                 held.setdefault(f"{limit} = {shown}", []).append(check)
         width = max(map(len, held), default=0)
-        yield from (f"  {limit:{width}}  held by {', '.join(holders)}" for limit, holders in held.items())
+        yield from (f"  {limit:{width}}  used by {', '.join(holders)}" for limit, holders in held.items())
         free = [check for check in names if not target.limits.get(check)]
         if free and not target.faults:
             yield f"  {'without a limit' if held else 'no limits'}: {', '.join(free)}"

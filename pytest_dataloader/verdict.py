@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from dataclasses import dataclass
 from typing import Literal
@@ -40,12 +39,12 @@ HEADLINE_CHARACTERS = 100
 
 
 def headline(reason: str) -> str:
-    """What a reason says first, in at most 100 characters: up to the end of its line, or of its clause.
+    """The first line of a reason, in at most 100 characters: a text of the user's in it may be long.
 
-    >>> headline("+24.7 MB per worker: copy-on-write; 463 samples read"), len(headline("word " * 50)) <= 100
+    >>> headline("+24.7 MB per worker: copy-on-write\\n463 samples read"), len(headline("word " * 50)) <= 100
     ('+24.7 MB per worker: copy-on-write', True)
     """
-    first = re.split(r"\n|; ", reason.strip(), maxsplit=1)[0]
+    first = reason.strip().partition("\n")[0]
     return (
         first if len(first) <= HEADLINE_CHARACTERS else textwrap.shorten(first, HEADLINE_CHARACTERS, placeholder=" ...")
     )

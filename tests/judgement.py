@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from tests import wording
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -26,8 +28,10 @@ class Judgement:
     in_full: bool = False
 
     def of(self, judge: Callable[..., Verdict]) -> Judgement:
-        """The same row with what a judge says of its evidence; of the reason, as many letters as are due."""
+        """The same row with what a judge says of its evidence, in plain words; of the reason, as many "
+        "letters as are due."""
         verdict = judge(self.evidence, **self.limits)
+        assert [*wording.faults(verdict)] == []
         return replace(
             self,
             outcome=verdict.outcome,

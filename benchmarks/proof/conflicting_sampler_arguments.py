@@ -1,4 +1,4 @@
-"""A loader that gets a sampler, and is told to shuffle as well."""
+"""A loader that gets a sampler, and asks to shuffle as well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Five epochs of one of two ranks, whose sampler is told the epoch or is not."""
+"""Five epochs of one of two ranks, whose sampler gets the epoch or does not."""
 
 from __future__ import annotations
 

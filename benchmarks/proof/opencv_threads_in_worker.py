@@ -1,4 +1,4 @@
-"""Four workers that blur images with OpenCV, on a machine that OpenCV is told has 16 CPUs."""
+"""Four workers that blur images with OpenCV, on a machine that has 16 CPUs for OpenCV."""
 
 from __future__ import annotations
 

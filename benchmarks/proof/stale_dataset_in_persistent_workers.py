@@ -1,4 +1,4 @@
-"""A dataset that is told the epoch, in workers that persist, or that are started for each epoch."""
+"""A dataset that gets the epoch, in workers that persist, or that are started for each epoch."""
 
 from __future__ import annotations
 

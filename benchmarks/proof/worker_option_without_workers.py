@@ -1,4 +1,4 @@
-"""A loader that is told to keep its workers, and has none."""
+"""A loader that asks to keep its workers, and has none."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from torch.utils.data import DataLoader, Dataset, WeightedRandomSampler
 
 REPORT = "deep-voice/soundbay#49"
 TRUE = "only samples 0 to 9 of 2,000 are ever drawn"
-CHECK, WORDS = "order", r"has 10 weights for 2,000 samples"
+CHECK, WORDS = "order", r"10 weights for 2,000 samples"
 
 
 class Labelled(Dataset):

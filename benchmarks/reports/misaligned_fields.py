@@ -6,7 +6,7 @@ from torch.utils.data import DataLoader, Dataset
 
 REPORT = "tohinz/semantic-object-accuracy-for-generative-text-to-image-synthesis#14"
 TRUE = "texts and targets of a batch are no longer those of the same sample"
-CHECK, WORDS = "order", r"rows of .* stand beside fields of other samples"
+CHECK, WORDS = "order", r"rows of .* belong to another sample"
 
 
 class Texts(Dataset):

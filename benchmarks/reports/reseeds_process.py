@@ -5,7 +5,7 @@ from torch.utils.data import DataLoader, Dataset
 
 REPORT = "pytorch/pytorch#76572"
 TRUE = "reading seeds torch of the training process: it draws the same numbers after each batch"
-CHECK, WORDS = "randomness", r"seeds torch of this process"
+CHECK, WORDS = "randomness", r"re-seeds torch"
 
 
 class Noisy(Dataset):

@@ -5,7 +5,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 REPORT = "huggingface/sentence-transformers#3069"
 TRUE = "the sampler gives nearly the same order in every epoch, and nearly the stored one"
-CHECK, WORDS = "order", r"draws random numbers, and gives the stored order"
+CHECK, WORDS = "order", r"draws random numbers, but gives the stored order"
 
 
 class Pairs(Dataset):

@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 REPORT = "webdataset/webdataset#71"
 TRUE = "batches are made of neighbours, the same ones in every epoch"
-CHECK, WORDS = "order", r"came in one batch in the epoch before"
+CHECK, WORDS = "order", r"shared a batch in the epoch before"
 
 
 class Stream(IterableDataset):

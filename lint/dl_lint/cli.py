@@ -96,11 +96,11 @@ def _main(argv: Sequence[str] | None) -> int:
     try:
         options = parser.parse_args(argv)
         if options.write_baseline and (options.fix or options.diff):
-            parser.error("--write-baseline accepts findings, --fix and --diff mend them: choose one")
+            parser.error("--write-baseline accepts findings, --fix and --diff fix them: choose one")
         if options.watch and (options.write_baseline or options.stdin_filename or "-" in options.paths):
             parser.error("--watch follows files: it goes with neither standard input nor --write-baseline")
         if options.sight and options.output_format not in (*TALKING, "json"):
-            parser.error(f"--sight is told as text or as json, not as {options.output_format}")
+            parser.error(f"--sight is printed as text or as json, not as {options.output_format}")
     except SystemExit as stop:  # argparse has said why
         return stop.code if isinstance(stop.code, int) else UNCHECKED
     from dl_lint.engine import catalogue
@@ -129,8 +129,8 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("paths", nargs="*", metavar="PATH", help="files and folders (default: .); - reads standard input")
     add("--version", action="version", version=f"dl-lint {__version__}")
-    mend = parser.add_argument_group("mending").add_argument
-    mend("--fix", action="store_true", help="mend what can be mended safely")
+    mend = parser.add_argument_group("fixing").add_argument
+    mend("--fix", action="store_true", help="fix what can be fixed safely")
     mend("--unsafe-fixes", action="store_true", help="with --fix or --diff: also fixes that may change what code does")
     mend("--diff", action="store_true", help="print what --fix would change; change nothing")
     choose = parser.add_argument_group(

@@ -136,7 +136,7 @@ class Session:
                 try:
                     fixes.write(file.absolute, outcome.before.data[file.path], outcome.tree.data[file.path])
                 except fixes.Changed:
-                    failures.append(Failure(file.path, "was changed by others while it was linted: not mended"))
+                    failures.append(Failure(file.path, "was changed by others while it was linted: not fixed"))
                 except OSError as error:
                     failures.append(Failure(file.path, f"cannot be written: {error.strerror or error}"))
         if self._stdin is not None:

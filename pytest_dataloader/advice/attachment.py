@@ -27,7 +27,7 @@ _GROWS, _GROWS_AT_LEAST = 20_000_000, 10_000_000
 def attachment_lines(seen: Attachment) -> Iterator[str]:
     """A line for the training, one for each of its processes, then what that means."""
     yield f"process {seen.pid} ({seen.command[:80]}): {counted(len(seen.workers), 'worker')}, {figure(seen.seconds)} s"
-    waited = f"waited for the workers {percent(seen.input_wait)} of the time"
+    waited = f"data wait {percent(seen.input_wait)}"
     yield f"  main process     {waited}; {_use(seen.main, seen.seconds)}"
     for number, worker in enumerate(seen.workers):
         line = f"; at {worker.line}" if worker.line else ""
@@ -54,7 +54,7 @@ def conclusions(seen: Attachment) -> Iterator[str]:
     hung = [f"worker {worker.pid}" for worker in alive if _hangs(worker)]
     if hung or _hangs(seen.main):
         who = ", ".join(hung) or "the main process"
-        yield f"hangs in a lock: {who}; one taken before the fork, or by a process that died, is never released"
+        yield f"deadlock: {who} waits for a lock that was taken before the fork, or by a process that died"
     elif seen.input_wait >= INPUT_BOUND:
         yield f"input-bound: {_cause(alive)}"
     else:
@@ -62,7 +62,7 @@ def conclusions(seen: Attachment) -> Iterator[str]:
     grown = max(worker.growth_bytes for worker in alive)
     a_minute = grown * 60 / seen.seconds
     if a_minute >= _GROWS and grown >= _GROWS_AT_LEAST:
-        yield f"memory grows: {size(a_minute)} a worker and minute; pytest-dataloader run names the attribute"
+        yield f"memory grows: +{size(a_minute)} per worker per minute (pytest-dataloader run names the attribute)"
 
 
 def _hangs(use: ProcessUse) -> bool:
@@ -77,19 +77,20 @@ def _cause(workers: list[ProcessUse]) -> str:
     totals = {kind: sum(worker.waits.get(kind, 0.0) for worker in workers) / many for kind in _WORDS}
     kind = max(totals, key=lambda each: totals[each])
     if delay >= _STARVED:
-        return f"the workers wait for a CPU {percent(delay)} of the time: fewer processes, or more CPUs"
+        return f"CPU contention {percent(delay)} of the workers' time: use fewer processes, or more CPUs"
     match kind:
         case "cpu":
-            return f"the workers compute {percent(totals[kind])} of the time: more workers while there are free CPUs"
+            return f"CPU {percent(totals[kind])} of the workers' time: raise num_workers while there are free CPUs"
         case "disk" | "socket":
             storage = "disk" if kind == "disk" else "network"
-            return f"the workers wait for the {storage} {percent(totals[kind])} of the time: more workers, larger reads"
+            share = f"I/O wait ({storage}) {percent(totals[kind])} of the workers' time"
+            return f"{share}: raise num_workers, or read larger pieces"
         case "sleep":
-            return f"the workers sleep {percent(totals[kind])} of the time"
+            return f"workers sleep {percent(totals[kind])} of the time"
         case "lock":
-            return f"the workers wait for a lock {percent(totals[kind])} of the time"
+            return f"workers wait for a lock {percent(totals[kind])} of the time"
         case "child":
-            return f"the workers wait for processes that they have started {percent(totals[kind])} of the time"
+            return f"workers wait for processes that they have started {percent(totals[kind])} of the time"
         case "other":
-            return f"the workers wait {percent(totals[kind])} of the time, for neither storage, a lock nor the queue"
-    return "the workers are idle: batches wait for the main process to receive them"
+            return f"workers wait {percent(totals[kind])} of the time, for neither storage, a lock nor the queue"
+    return "workers are idle: batches wait for the main process to receive them"

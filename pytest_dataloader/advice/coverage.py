@@ -1,4 +1,4 @@
-"""How much of a loader was seen, as the end of a sentence; pure."""
+"""How much of a loader was seen, in lines below a verdict; pure."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ def coverage(partly: Iterable[str]) -> str:
     """What was seen in part only.
 
     >>> coverage(["an epoch was not run to its end"]), coverage([])
-    ('; an epoch was not run to its end', '')
+    ('\\nan epoch was not run to its end', '')
     """
-    return "".join(f"; {each}" for each in partly)
+    return "".join(f"\n{each}" for each in partly)

@@ -25,14 +25,14 @@ def advice(evidence: Fds) -> tuple[Advice, ...]:
 def _advice(evidence: Fds) -> Iterator[Advice]:
     yield from about_leaks(evidence.leaks)
     if evidence.handed_to_worker > HANDED_OVER:
-        yield Advice("", "keep the dataset's tensors as one (torch.stack, torch.cat): each costs a descriptor")
+        yield Advice("", "torch.stack(tensors) in the dataset: each tensor costs a descriptor")
     worst = max(evidence.predicted_main_peak, evidence.predicted_worker_peak)
     if worst <= evidence.limit:
         return
     if not evidence.shortage:
-        yield Advice("", f"up to {worst} descriptors where one worker lags, and the limit is {evidence.limit}")
+        yield Advice("", f"up to {worst} descriptors if one worker is slow, limit {evidence.limit}")
     if evidence.storages_per_batch >= _MANY:
         yield Advice(
-            "", f"{evidence.storages_per_batch} tensors a batch: stack them in collate_fn, or send numpy arrays"
+            "", f"stack the {evidence.storages_per_batch} tensors of a batch in collate_fn, or return numpy arrays"
         )
     yield Advice("", "lower num_workers or prefetch_factor, or raise the limit (ulimit -n)")

@@ -1,4 +1,4 @@
-"""What a memory diagnosis says to its reader: one sentence of what was seen, and what to change."""
+"""What to say of the memory of a loader, and what to change; pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORTH_TELLING = 32 << 20
 SOURCES = {
     "pagemap": "by /proc/PID/pagemap",
     "smaps_rollup": "by smaps_rollup, the totals of the reading process",
-    "none": "no source of a worker's own memory could be read",
+    "none": "from no source: the private memory of workers could not be read",
 }
 
 
@@ -61,6 +61,7 @@ def screen(seen: Memory, allowed: str = "") -> str:
         f"  worker {worker.worker}: private memory +{size(worker.private_growth_bytes)}, of it "
         f"{size(worker.copied_bytes)} copied from the parent, in {percent(seen.epoch_seen)} of an epoch"
         for worker in seen.worker_growth[:8]
+        if worker.private_growth_bytes >= MATTERS
     ]
     return "\n".join(lines)
 
@@ -74,9 +75,9 @@ def _watched(seen: Memory) -> str:
     """What totals over an epoch say, where the direct test saw nothing."""
     worst = max(seen.worker_growth, key=lambda worker: worker.private_growth_bytes)
     return (
-        f"the direct test saw nothing ({seen.reading_error or 'no answer, or no source'}); workers watched over "
-        f"{percent(seen.epoch_seen)} of an epoch: {seen.kind.replace('_', ' ')}, the worst grew by "
-        f"{size(worst.private_growth_bytes)}, of it {size(worst.copied_bytes)} copied from the parent"
+        f"+{size(worst.private_growth_bytes)} in a worker, {size(worst.copied_bytes)} of it copied from the parent: "
+        f"{seen.kind.replace('_', ' ')}\nseen over {percent(seen.epoch_seen)} of an epoch\n"
+        f"the direct test saw nothing: {seen.reading_error or 'no answer, or no source'}"
     )
 
 
@@ -84,12 +85,12 @@ def _notes(seen: Memory) -> list[str]:
     notes = [note for note in (*seen.partly, seen.unclear) if note]
     if seen.kept_batches.extent == "not seen":
         came = counted(seen.kept_batches.batches, "batch")
-        notes.append(f"whether batches are kept around it was not seen in {came}")
+        notes.append(f"whether something keeps its batches was not seen in {came}")
     if seen.source != "pagemap" and seen.start_method == "fork":
-        why = f" ({'; '.join(seen.withheld)})" if seen.withheld else ""
+        why = f" ({', '.join(seen.withheld)})" if seen.withheld else ""
         notes.append(f"judged {SOURCES[seen.source]}{why}")
     if seen.workers and seen.predicted_total_bytes > seen.available_bytes:
-        notes.append(f"only {size(seen.available_bytes)} of memory is left here")
+        notes.append(f"only {size(seen.available_bytes)} of memory is available here")
     return notes
 
 
@@ -101,7 +102,7 @@ def _alone(seen: Memory) -> str:
 def _cost(seen: Memory) -> str:
     per_worker = f"about {size(seen.growth_bytes_per_worker)} per worker per epoch"
     if not seen.workers:
-        return f"{per_worker}, if there were workers: num_workers=0 copies nothing"
+        return f"{per_worker} with workers, none with num_workers=0"
     return f"{per_worker}, {size(seen.predicted_total_bytes)} in {counted(seen.workers, 'worker')}"
 
 
@@ -111,22 +112,22 @@ def _clean(seen: Memory) -> str:
     small = [line for line in seen.attributes if line.copied]
     if small:
         line = small[0]
-        return f"{text} to speak of: {size(line.copied_bytes)} of {line.finest}, below {size(MATTERS)} {read}"
+        return f"{size(line.copied_bytes)} of copy-on-write growth, threshold {size(MATTERS)} {read}\n{line.finest}"
     if seen.source == "none":
         exposed = sum(line.exposed_bytes for line in seen.attributes)
-        return f"copies could not be measured; {size(exposed)} of Python objects could be copied by each worker"
+        return f"{size(exposed)} of Python objects may be copied by each worker\ncopies could not be measured"
     return f"{text} {read}"
 
 
 def _warm_up(seen: Memory) -> str:
-    return f"no growth after warm-up: {size(seen.warm_up_bytes)} per worker once, for imports and buffers"
+    return f"no growth after a warm-up of {size(seen.warm_up_bytes)} per worker, for imports and buffers"
 
 
 def _copy_on_access(seen: Memory) -> str:
     objects = f"{seen.count:,} {seen.type} objects"
     alone = len(seen.kinds) == 1 and seen.growth_bytes_per_worker
     each = f"{size(seen.growth_bytes_per_worker)} per worker per epoch: " if alone else ""
-    lines = [f"{each}copy-on-write of {seen.attribute}, {objects}"]
+    lines = [f"{each}copy-on-write of {seen.attribute}", objects]
     if seen.attribute_filled_at and not seen.written_in_place:
         lines.append(f"filled at {seen.attribute_filled_at}")
     if seen.written_in_place:
@@ -149,83 +150,83 @@ def _proof(seen: Memory) -> Iterator[str]:
         yield f"  reading {samples} copied {what}, an idle worker copied none"
 
 
-def _accumulating(seen: Memory) -> str:
-    filled = f" (filled at {seen.accumulating_filled_at})" if seen.accumulating_filled_at else ""
-    return f"{seen.accumulating_attribute}{filled}"
+def _filled(seen: Memory) -> str:
+    """Where what accumulates is filled, in a line of its own."""
+    return f"\nfilled at {seen.accumulating_filled_at}" if seen.accumulating_filled_at else ""
 
 
 def _cache(seen: Memory) -> str:
-    where = f"{_accumulating(seen)} keeps" if seen.accumulating_attribute else "something keeps"
+    name = seen.accumulating_attribute or "an unknown object"
+    each = f"cache: +{size(seen.accumulated_bytes_per_sample)}"
     if seen.accumulated_elements:
-        elements = f"{size(seen.accumulated_bytes_per_sample)} in each of {seen.accumulated_elements:,} elements"
-        return f"{where} {elements}, as samples of them are read, in every worker for itself{_alone(seen)}"
-    return (
-        f"{where} {size(seen.accumulated_bytes_per_sample)} for each sample that is new and nothing for one read "
-        f"before (a cache that every worker fills for itself){_alone(seen)}"
-    )
+        headline = f"{each} in each of {seen.accumulated_elements:,} elements of {name}"
+    else:
+        headline = f"{each} per new sample in {name}"
+    return f"{headline}{_filled(seen)}\neach worker fills its own{_alone(seen)}"
 
 
 def _leak(seen: Memory) -> str:
-    where = f"{_accumulating(seen)} grows" if seen.accumulating_attribute else "memory grows"
-    return (
-        f"{where} by {size(seen.accumulated_bytes_per_sample)} with each sample read, also with samples read before: "
-        f"a leak without bound{_alone(seen)}"
-    )
+    where = f" in {seen.accumulating_attribute}" if seen.accumulating_attribute else ""
+    headline = f"leak: +{size(seen.accumulated_bytes_per_sample)} per sample read{where}"
+    return f"{headline}{_filled(seen)}\nit grows with samples that were read before, too{_alone(seen)}"
 
 
 def kept_sentence(kept: KeptBatches) -> str:
     """What an iterable keeps of its batches."""
-    who = f"{size(kept.bytes_per_batch)} of each batch are kept by {kept.keeper}, also when the loop has dropped it"
+    facts = [f"{size(kept.bytes_per_batch)} of each batch kept by {kept.keeper} after the loop has dropped it"]
     epoch = f"{size(kept.bytes_per_epoch)} in an epoch of {counted(kept.batches_in_epoch, 'batch')}"
-    looked = f"{counted(kept.batches, 'batch')} were looked at"
+    looked = f"seen in {counted(kept.batches, 'batch')}"
     match kept.extent:
         case "without end":
-            return f"{who}: {epoch}, and as much again in the next; {looked}"
+            facts.append(f"{epoch}, and as much again in the next")
         case "an epoch":
-            total = f": {epoch}" if kept.batches_in_epoch else ""
+            facts += [epoch] if kept.batches_in_epoch else []
             lost = ", although the loader shuffles" if kept.shuffles else ""
-            again = f"; each later epoch gives the same batches again{lost}" if kept.given_again else ""
-            return f"{who}{total}{again}; {looked}"
-    so_far = f": {epoch}, if it goes on" if kept.batches_in_epoch else ""
-    return f"{who}{so_far}; {looked}, too few to tell a cache or a buffer from a leak"
+            facts += [f"each later epoch gives the same batches again{lost}"] if kept.given_again else []
+        case _:
+            facts += [f"{epoch}, if it goes on"] if kept.batches_in_epoch else []
+            looked += ", too few to distinguish a cache or a buffer from a leak"
+    return "\n".join([*facts, looked])
 
 
 def _retained(seen: Memory) -> str:
     if seen.kept_batches.keeper:
         return kept_sentence(seen.kept_batches)
-    kept = size(seen.kept_bytes_per_batch) if seen.kept_bytes_per_batch else "segments of shared memory"
-    return f"the loader keeps its batches: {kept} stay with each batch that the loop over it has dropped"
+    kept = size(seen.kept_bytes_per_batch) if seen.kept_bytes_per_batch else "shared memory"
+    return f"leak: {kept} of each batch kept by the loader after the loop has dropped it"
 
 
 def _reference_cycles(seen: Memory) -> str:
     found = seen.reference_cycles
     where = "each worker" if seen.workers else "the process that reads"
     kinds = f" ({', '.join(found.types)})" if found.types else ""
-    comes = f"comes, every {counted(found.samples_between_collections, 'sample')}"
-    if not found.samples_between_collections:
-        comes = "comes, which is never in an epoch"
-    total = f"; {size(seen.workers * found.peak_bytes)} in {counted(seen.workers, 'worker')}" if seen.workers else ""
-    return (
-        f"{size(found.peak_bytes)} in {where} are garbage at the peak, held by reference cycles alone{kinds}; "
-        f"{size(found.reachable_bytes)} are in use; each sample leaves {size(found.bytes_per_sample)} until Python's "
-        f"collector {comes}{total}"
-    )
+    between = found.samples_between_collections
+    runs = f"every {counted(between, 'sample')}" if between else "never in an epoch"
+    facts = [
+        f"{size(found.peak_bytes)} of garbage in reference cycles at the peak in {where}",
+        f"{size(found.bytes_per_sample)} per sample{kinds}, until the garbage collector runs ({runs})",
+        f"{size(found.reachable_bytes)} are in use",
+    ]
+    if seen.workers:
+        facts.append(f"{size(seen.workers * found.peak_bytes)} in {counted(seen.workers, 'worker')}")
+    return "\n".join(facts)
 
 
 def _sampler_memory(seen: Memory) -> str:
     held = seen.sampler
     each = f"{size(held.bytes_per_sample)} for each of {counted(held.samples, 'sample')}"
-    waits = f"the first batch of an epoch waits {figure(held.cpu_seconds_to_first_batch)} s of CPU time for it"
-    return f"{size(held.held_bytes)} in the main process are held by {held.sampler}, {each}; {waits}"
+    waits = f"{figure(held.cpu_seconds_to_first_batch)} s of CPU time before the first batch of each epoch"
+    return f"{size(held.held_bytes)} in the main process for {held.sampler}\n{each}\n{waits}"
 
 
 def _duplicated(seen: Memory) -> str:
-    largest = f", most of it {seen.attribute}" if seen.attribute else ""
-    copy = f"an unpickled copy of the dataset from the start: {size(seen.growth_bytes_per_worker)} per worker{largest}"
+    copy = f"{size(seen.growth_bytes_per_worker)} per worker: {seen.start_method} pickles the dataset to each worker"
+    facts = [copy, *([f"most of it {seen.attribute}"] if seen.attribute else [])]
     if seen.workers == 0:
-        return f"with num_workers=0 nothing is copied; under {seen.start_method} every worker would hold {copy}"
-    total = f"{size(seen.predicted_total_bytes)} in {counted(seen.workers, 'worker')}"
-    return f"under {seen.start_method} every worker holds {copy}, {total}"
+        facts.append("num_workers=0 copies nothing: this is what workers would cost")
+    else:
+        facts.append(f"{size(seen.predicted_total_bytes)} in {counted(seen.workers, 'worker')}")
+    return "\n".join(facts)
 
 
 _COSTLY = frozenset({"copy_on_access", "cache", "leak", "reference_cycles"})
@@ -248,17 +249,15 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
     if "copy_on_access" in seen.kinds:
         found.append(Advice("", _COPY_FIRST) if seen.written_in_place else Advice("DL301", _instead(seen)))
     if "cache" in seen.kinds:
-        text = "no worker sees another's cache: share it (a memory-mapped file, a shared tensor), bound it, or drop it"
+        text = "bound the cache (functools.lru_cache(maxsize=...)), share it (numpy.memmap), or remove it"
         found.append(Advice("DL302", text))
     if "leak" in seen.kinds:
         text = (
-            "do not store on the dataset, in globals or in closures what each sample makes; return it with the sample"
+            "return what each sample makes with the sample: do not store it on the dataset, in globals or in closures"
         )
         found.append(Advice("DL302", text))
     if "retained" in seen.kinds:
-        text = (
-            "keep numbers (.item()), or copies (.clone()): a kept batch holds its shared memory and a file descriptor"
-        )
+        text = "keep batch.clone(), or .item() of a number: a kept batch keeps its shared memory and a file descriptor"
         around = seen.kept_batches
         found.append(Advice("", let_go(around)) if around.keeper else Advice("DL305", text))
     if "reference_cycles" in seen.kinds:
@@ -266,65 +265,80 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
     if "sampler_memory" in seen.kinds:
         found.append(Advice("", _in_pieces(seen)))
     if "duplicated" in seen.kinds:
-        text = (
-            "keep the data in torch tensors, which travel to workers by shared memory, or open it in the worker "
-            "(memory-mapped file, pyarrow); a forkserver that preloads the data shares it too"
-        )
+        text = "keep the data in torch tensors, which workers share, or open it in the worker (numpy.memmap, pyarrow)"
         found.append(Advice("", text))
     return tuple(found)
 
 
 _BREAK_CYCLES = (
-    "break the cycle where the sample is done, and its memory is free at once: close what it was read from, set one of "
-    "the references to None, or make it a weakref; gc.collect() every few batches frees it too, and costs time"
+    "break the cycle at the end of __getitem__: close what was read, set a reference to None, or use weakref.ref"
 )
-_COPY_FIRST = (
-    "change a copy (array.copy(), tensor.clone(), x = x - mean in place of x -= mean), or do it once for all samples "
-    "before workers start: what a worker writes to is its own, and each epoch changes what the one before has changed"
-)
+_COPY_FIRST = "change a copy: x = x - mean, not x -= mean. Each epoch changes what the one before has changed"
 
 
 def let_go(kept: KeptBatches) -> str:
     """What to do in place of keeping batches, and what came of trying it."""
     if not kept.given_again:
-        text = "let go of each batch once it is given, or keep numbers of it (.item())"
+        text = "drop each batch once it is given, or keep numbers of it (.item())"
     else:
-        text = "go through the loader again and again: while True: yield from loader"
+        text = "while True: yield from loader"
     if not kept.tried_batches:
         return text
     stayed = f"{size(kept.tried_bytes)} of its batches stayed" if kept.tried_bytes else "none of its batches stayed"
-    return f"{text}; tried with {counted(kept.tried_batches, 'batch')} of the loader by itself: {stayed}"
+    return f"{text}. Tried with {counted(kept.tried_batches, 'batch')}: {stayed}"
 
 
 def _in_pieces(seen: Memory) -> str:
     held = seen.sampler
     if held.sampler == "WeightedRandomSampler":
-        return "draw in pieces: a sampler that calls torch.multinomial for some 65,536 samples at a time, as it goes"
+        return "call torch.multinomial for some 65,536 samples at a time, in a sampler of your own"
     if held.blockwise_bytes < 0:
-        return (
-            "keep indices in an array (8 B each), or make them as they are needed, not in a list of Python's integers"
-        )
+        return "keep indices in an array (8 B each), or yield them one by one, not in a list of Python integers"
     return (
-        "shuffle in blocks: a sampler that goes through blocks of indices in random order and shuffles each, which is "
-        f"less random than a permutation; tried with blocks of 65,536: {size(held.blockwise_bytes)}, and the first "
-        f"batch waits {figure(held.blockwise_cpu_seconds)} s"
+        "shuffle in blocks: a sampler that takes blocks of indices in random order and shuffles each. Tried with "
+        f"65,536: {size(held.blockwise_bytes)}, {figure(held.blockwise_cpu_seconds)} s to the first batch"
     )
 
 
+_SEQUENCES = ("list", "tuple")
+_NUMBERS = ("bool", "float", "int")
+_ARRAYS = ("Tensor", "ndarray")
+
+
 def _instead(seen: Memory) -> str:
-    shape = {
-        "str": "a fixed-width numpy array (numpy.array(paths, dtype=numpy.bytes_)) or a pyarrow string array",
-        "bytes": "a fixed-width numpy array, or one tensor of bytes with an array of offsets",
-        "int": "a numpy array or a tensor of integers",
-        "float": "a numpy array or a tensor of floats",
-        "Tensor": "one stacked tensor (torch.stack), or one flat tensor with an array of offsets",
-        "ndarray": "one stacked array, or one flat array with an array of offsets",
-    }.get(seen.type, "one array per field (numpy, pyarrow), or one tensor of pickled records with an array of offsets")
-    text = f"keep {seen.attribute or 'the data'} in {shape}: workers share its pages for good"
+    """What holds the same without an object for each sample: code to paste, where what holds it now is known."""
+    owner, _, name = seen.attribute.partition("[")[0].rpartition(".")
+    if owner == "dataset" and seen.container in _SEQUENCES and seen.type not in _ARRAYS:
+        text = (
+            in_one_array(name)
+            if seen.type in _NUMBERS and seen.attribute.endswith(f".{name}[*]")
+            else packed_records(name)
+        )
+    else:
+        shape = (
+            "one stacked tensor or array, or a flat one" if seen.type in _ARRAYS else "one array per field, or bytes"
+        )
+        text = f"keep {seen.attribute or 'the data'} in {shape} with an array of offsets: workers share its pages"
     if seen.replacement is not None:
         tried = seen.replacement
         text += (
-            f"; tried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_unshared)} copied "
-            f"by reading them all, {size(tried.bytes_per_record)} and {tried.microseconds_per_read:.1f} us a record"
+            f"\ntried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_unshared)} copied, "
+            f"{size(tried.bytes_per_record)} and {tried.microseconds_per_read:.1f} us a record"
         )
     return text
+
+
+def in_one_array(name: str) -> str:
+    """Code that keeps a list of numbers without a Python object for each; dl-lint's DL301 says the same."""
+    return f"keep numbers in one array, which workers share:\n    self.{name} = np.array(self.{name})"
+
+
+def packed_records(name: str) -> str:
+    """Code that keeps a list of any records without a Python object for each; dl-lint's DL301 says the same."""
+    return f"""keep records in one array, which workers share:
+    packed = [pickle.dumps(each) for each in self.{name}]
+    self.ends = np.cumsum([len(each) for each in packed])
+    self.{name} = np.frombuffer(b"".join(packed), np.uint8)
+    # return len(self.ends) from __len__, and in __getitem__:
+    start = self.ends[index - 1] if index else 0
+    record = pickle.loads(self.{name}[start : self.ends[index]])"""

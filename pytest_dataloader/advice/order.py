@@ -16,59 +16,60 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.samples.sequence import OrderFault
 
 
-_NEIGHBOURS = 0.1
-"""Share of a batch that recurs, from which batches are made of neighbours. Of 4,000 samples in batches of 32 it was
+_SHALLOW = 0.1
+"""Share of a batch that recurs, from which a shuffle buffer is too small. Of 4,000 samples in batches of 32 it was
 0.39 with a shuffle buffer of 16, 0.23 of 32, 0.12 of 64, 0.07 of 128 (benchmarks/reports/shallow_shuffle.py)."""
 
 
 def describe_order_faults(evidence: Order) -> str:
-    """Each fault with its source."""
-    told = "; ".join(f"{fault.source}: {fault.detail}" for fault in evidence.faults)
-    return f"{told}{coverage(evidence.partly)}"
+    """Each fault with its source, in lines of its own."""
+    faults = "\n".join(f"{fault.source}: {fault.detail}" for fault in evidence.faults)
+    return f"{faults}{coverage(evidence.partly)}"
 
 
 def describe_order(evidence: Order) -> str:
     """What was seen of an order without faults."""
     samples = counted(evidence.samples[0], "sample")
     if evidence.iterable and evidence.partly:
-        return f"{samples} of a stream: no two workers begin alike{coverage(evidence.partly)}"
+        return f"{samples} of a stream: no two workers start with the same samples{coverage(evidence.partly)}"
     if evidence.unseen_batches:
         least = counted(evidence.unseen_batches, "batch")
-        told = (
-            f"{samples}, none doubled by the loader; its epoch ends {least} before its len() says, which were not seen"
-        )
+        headline = f"{samples}: no duplicates"
+        facts = [f"the epoch ended {least} before its len(): these were not seen"]
     else:
-        told = f"{samples}, none missing, no duplicates"
+        headline, facts = f"{samples}: no duplicates, none missing", []
+    if evidence.reshuffled:
+        headline += ", reshuffled each epoch"
     if evidence.passes > 1:
-        told += f"; an epoch is {evidence.passes} passes"
+        facts.append(f"an epoch is {evidence.passes} passes over the data")
     if evidence.repeated or evidence.left_out > evidence.dropped_last:
-        told += f"; {evidence.sampler} repeats {evidence.repeated:,} and leaves out {evidence.left_out:,} of its own"
+        facts.append(f"{evidence.sampler} repeats {evidence.repeated:,} and leaves out {evidence.left_out:,} by itself")
     if evidence.dropped_last:
         size = evidence.samples[0] if evidence.iterable else evidence.size
-        told += f"; drop_last leaves out {evidence.dropped_last:,} of {size:,} in every epoch"
-    told += {True: "; reshuffled", False: "; too few to see them reshuffled", None: ""}[evidence.reshuffled]
+        facts.append(f"drop_last drops {evidence.dropped_last:,} of {size:,} samples in every epoch")
+    if evidence.reshuffled is False:
+        facts.append("too few samples to see them reshuffled")
     if evidence.compared:
-        told += f"; same content in a single process: {evidence.compared:,}"
-    told += "".join(f"; {note}" for note in _notes(evidence))
-    return told + coverage(evidence.partly)
+        facts.append(f"same content in a single process ({evidence.compared:,} compared)")
+    return "\n".join([headline, *facts, *_notes(evidence)]) + coverage(evidence.partly)
 
 
 def _notes(evidence: Order) -> Iterator[str]:
     """What a training loop should know of how much comes, and of the fields of batches."""
     if evidence.iterable and 0 < evidence.batches_told != evidence.batches:
-        yield f"len() of the loader says {counted(evidence.batches_told, 'batch')}, and {evidence.batches:,} come"
+        yield f"len(loader) is {evidence.batches_told:,}, and an epoch has {counted(evidence.batches, 'batch')}"
     for each in evidence.fewer_workers:
         if each.samples != evidence.compared:
-            yield f"with {counted(each.workers, 'worker')} {counted(each.samples, 'sample')} come"
+            yield f"{counted(each.samples, 'sample')} with {counted(each.workers, 'worker')}"
     for field in evidence.fields:
         name = field.path or "a batch"
         if field.nan_samples:
-            yield f"{field.nan_samples:,} of {counted(field.samples, 'sample')} hold NaN in {name}"
+            yield f"NaN in {name} of {field.nan_samples:,} of {counted(field.samples, 'sample')}"
         if field.listed:
-            yield f"{name}, a list of {field.listed} numbers, becomes a list of {field.listed} tensors"
-    yield from (f"{field.path or 'a batch'} is float64, made of Python's floats" for field in _doubles(evidence))
-    if evidence.recurring >= _NEIGHBOURS:
-        yield f"{percent(evidence.recurring)} of the samples of a batch came in one batch in the epoch before, too"
+            yield f"{name}: a list of {field.listed} numbers becomes a list of {field.listed} tensors"
+    yield from (f"{field.path or 'a batch'} is float64, made of Python floats" for field in _doubles(evidence))
+    if evidence.recurring >= _SHALLOW:
+        yield f"{percent(evidence.recurring)} of the samples of a batch shared a batch in the epoch before, too"
     if _lonely(evidence):
         yield "the last batch of an epoch has 1 sample"
 
@@ -87,19 +88,23 @@ def _lonely(evidence: Order) -> bool:
 def field_advice(evidence: Order) -> tuple[Advice, ...]:
     """What to change in the fields of batches that are right as they are."""
     found = [
-        Advice("", f"return {field.path} as a tensor: default_collate makes one tensor for each place of a list")
+        Advice("", f"return {field.path} as torch.tensor(values): default_collate makes one tensor per list element")
         for field in evidence.fields
         if field.listed
     ]
     found += [
-        Advice("", f"return {field.path or 'it'} as torch.tensor(value, dtype=torch.float32) if float64 is not meant")
+        Advice(
+            "", f"return {field.path or 'it'} as torch.tensor(value, dtype=torch.float32) unless float64 is intended"
+        )
         for field in _doubles(evidence)
     ]
-    if evidence.recurring >= _NEIGHBOURS:
+    if evidence.recurring >= _SHALLOW:
         found.append(Advice("", "in training, enlarge the shuffle buffer, or store samples shuffled"))
     if _lonely(evidence):
         found.append(
-            Advice("", "give drop_last=True if the model has BatchNorm, which raises for 1 sample in training")
+            Advice(
+                "", "DataLoader(..., drop_last=True) if the model has BatchNorm, which raises for 1 sample in training"
+            )
         )
     return tuple(found)
 
@@ -118,77 +123,87 @@ def fault_advice(faults: tuple[OrderFault, ...], *, iterable: bool) -> tuple[Adv
     )
 
 
-_SORT = "sort it, sorted(set(names)): Python hashes text otherwise in every process, unless PYTHONHASHSEED is set"
-_HAND_ON = "hand on every batch that the sampler asks for: what iterates the loader leaves some out"
+_SORT = "sorted(set(names)): the order of a set of texts differs between processes, unless PYTHONHASHSEED is set"
+_HAND_ON = "yield every batch: the loader's own __iter__, or what wraps it, drops some"
 _OF_STREAMS = {
-    "lost": ("", "give each sample to one of the workers: itertools.islice(samples, worker, None, workers) does"),
+    "lost": ("", "give each sample to one worker: itertools.islice(samples, worker, None, workers)"),
 }
 _REMEDIES = {
-    "truncated": ("DL309", "give next() a default, or raise another error: StopIteration ends the epoch silently"),
-    "lost": ("", "make one sample for each index that is asked for"),
-    "duplicated": ("", "let each worker, and each index, give its own samples once"),
-    "unsharded": ("DL405", "split the dataset by torch.utils.data.get_worker_info()"),
-    "starved": ("", "use no more workers than shards, or split finer"),
-    "not_reshuffled": ("", "do not seed torch, or the loader's generator, anew in every epoch"),
-    "stale": ("DL308", "leave persistent_workers out, or share the epoch with the workers (a shared tensor)"),
-    "differs_with_workers": ("DL303", "open files in the worker, on first use: forked workers share their position"),
-    "uneven_sampler": ("", "if the sampler means it, leave order out of this loader's checks"),
+    "truncated": ("DL309", "next(iterator, None), or raise another error: StopIteration ends the epoch silently"),
+    "lost": ("", "return one sample for each index from __getitems__"),
+    "duplicated": ("", "read each sample once per epoch"),
+    "unsharded": (
+        "DL405",
+        "samples[info.id :: info.num_workers], with info = torch.utils.data.get_worker_info()",
+    ),
+    "starved": ("", "use at most as many workers as shards, or make more shards"),
+    "not_reshuffled": ("", "seed torch and the loader's generator once, not in every epoch"),
+    "stale": (
+        "DL308",
+        "persistent_workers=False, or keep the epoch in a shared tensor: torch.zeros((), dtype=int).share_memory_()",
+    ),
+    "differs_with_workers": (
+        "DL303",
+        "open files in the worker, at the first read: forked workers share one file position",
+    ),
+    "uneven_sampler": ("", "if this is intended, leave order out of this loader's checks"),
     "overwritten": (
         "",
-        "return a copy: a tensor or array that the dataset fills anew is the same memory in every sample of a batch",
+        "return a copy, buffer.clone(): the dataset fills the same memory again for every sample",
     ),
-    "left_out": ("", "if the function means to leave samples out, nothing is wrong; else hand on all of them"),
-    "whole": ("", "a list of samples, or columns that all have a row for each index, can be looked at"),
+    "left_out": ("", "nothing to do if the function drops samples on purpose"),
+    "whole": ("", "return a list of samples, or columns with one row for each index, to have them compared"),
     "same_order": (
         "",
-        "in training, draw the order anew: from the epoch that set_epoch is told, or a generator that goes on",
+        "in training, derive the order from the epoch of set_epoch, or from a generator that is seeded once",
     ),
-    "wrong_length": ("", "count what __iter__ gives, or leave __len__ out: schedules and progress go by len(loader)"),
+    "wrong_length": (
+        "",
+        "return from __len__ what __iter__ gives, or remove __len__: learning-rate schedules use len(loader)",
+    ),
     "length_per_worker": (
         "",
-        "end the epoch in each worker after its part, length // get_worker_info().num_workers, or in the main process "
-        "after as many batches (webdataset: WebLoader(...).with_epoch(batches))",
+        "end the epoch of each worker after length // get_worker_info().num_workers samples (webdataset: "
+        "WebLoader(...).with_epoch(batches))",
     ),
     "changed_in_place": (
         "",
-        "change a copy (array.copy(), tensor.clone(), x = x / 255 in place of x /= 255): every epoch changes what the "
-        "one before has left, in each worker for itself",
+        "change a copy: x = x / 255, not x /= 255. Each epoch changes what the one before has changed",
     ),
     "follows_readings": (
         "",
-        "if samples are meant to follow how often they were read, count in the sampler: each worker counts for itself, "
-        "and forgets it when it ends",
+        "count reads in the sampler, not in the dataset: each worker has a count of its own, which ends with it",
     ),
     "hash_order": ("", _SORT),
     "hash_order_divided": ("", _SORT),
     "shuffles_itself": (
         "",
-        "leave the order to the sampler (shuffle=True), or shuffle in set_epoch from the epoch: workers have copies",
+        "DataLoader(..., shuffle=True): a dataset that shuffles itself does so in each worker's copy",
     ),
     "cut_by_len": (
         "",
-        "iterate the DataLoader to its end: len() of a stream counts its batches as if it had no workers",
+        "iterate the DataLoader to its end: its len() does not know of the partial batches of workers",
     ),
     "dropped_by_workers": (
         "",
-        "give each worker whole batches of rows: row // batch_size % workers == worker",
+        "give each worker whole batches: row // batch_size % workers == worker",
     ),
-    "shuffle_undone": ("", "keep what was shuffled in a list or a dict: a set, or sorted(), puts it in order again"),
-    "batches_lost": ("", "hand on the last batch, too: what looks ahead still holds one when the loader inside ends"),
-    "reused": ("", "make a new batch each time, or copy one that is kept, or still on its way to a device"),
+    "shuffle_undone": ("", "keep shuffled indices in a list: a set or sorted() restores the stored order"),
+    "batches_lost": ("", "yield the last batch, too: a prefetcher still has one when the DataLoader inside ends"),
+    "reused": ("", "make a new batch each time, or keep batch.clone()"),
     "process_changed": (
         "",
-        "if the loop means it, nothing is wrong; else leave torch.no_grad() and its like before a yield",
+        "leave torch.no_grad() and its like before each yield, unless the loop relies on it",
     ),
-    "few_weights": ("", "give a weight for each sample: weights_of_classes[labels], where they are those of classes"),
-    "type_changes": ("", "give the field one type in every sample: a batch takes that of its first"),
-    "field_missing": ("", "give every sample the same fields, or fill in what is missing when collating"),
-    "not_a_number": ("", "if NaN marks what is missing, nothing is wrong; else look for a division by 0"),
-    "gradients": ("", "call .detach(), or make samples under torch.no_grad(): batches carry their graph"),
-    "misaligned": ("", "if the fields are mixed on purpose, nothing is wrong; else sort whole samples"),
+    "few_weights": ("", "one weight for each sample: WeightedRandomSampler(weights_of_classes[labels], len(labels))"),
+    "type_changes": ("", "return one dtype in every sample: a batch takes that of its first sample"),
+    "field_missing": ("", "return the same fields in every sample, or fill in missing ones in collate_fn"),
+    "not_a_number": ("", "look for a division by 0, unless NaN marks a missing value"),
+    "gradients": ("", "return tensor.detach(): batches with gradients carry their autograd graph"),
+    "misaligned": ("", "sort whole samples in collate_fn, unless fields are mixed on purpose (mixup)"),
     "shared_by_workers": (
         "DL405",
-        "unless workers draw with replacement, split the dataset by torch.utils.data.get_worker_info()",
+        "split the samples by torch.utils.data.get_worker_info(), unless workers draw with replacement",
     ),
-    "unlike": ("", "if content may depend on the worker, nothing is wrong; else compare num_workers=0 by hand"),
+    "unlike": ("", "compare with num_workers=0, unless content depends on the worker on purpose"),
 }

@@ -19,16 +19,16 @@ def start_failure(start: WorkerStart) -> str:
     """Why no batch came by a method."""
     head = f"no batch under {start.method}"
     if start.attribute and start.what == "a torch.Generator":
-        return f"{head}: {start.attribute} is a torch.Generator, which does not arrive in the worker"
+        return f"{head}: {start.attribute} is a torch.Generator, which cannot be sent"
     if start.attribute:
-        return f"{head}: {start.attribute} is {start.what}, which does not pickle ({start.error})"
+        return f"{head}: {start.attribute} is {start.what}, which does not pickle\n{start.error}"
     if start.fault == "exit":
-        said = f": {start.error}" if start.error else ""
+        said = f"\n{start.error}" if start.error else ""
         return f"{head}: the worker exited with code {start.exit_code}{_phase(start)}{said}"
     if start.fault == "killed":
         return f"{head}: the worker was killed{_phase(start)}"
     if start.fault == "hang":
-        return f"{head}: the worker hangs{_phase(start)}: {start.error}"
+        return f"{head}: the worker hangs{_phase(start)}\n{start.error}"
     return f"{head}: {start.error}{_phase(start)}"
 
 
@@ -42,13 +42,13 @@ def working(evidence: Portability) -> str:
     """The methods under which one came."""
     works = [start for start in evidence.starts if start.works]
     each = [f"{start.method} ({start.seconds_to_first_batch:.2g} s to the first batch)" for start in works]
-    pickles = f"; picklable under {' and '.join(evidence.pickled_only)}" if evidence.pickled_only else ""
+    pickles = f"\npicklable for {' and '.join(evidence.pickled_only)}" if evidence.pickled_only else ""
     return f"starts under {', '.join(each)}{pickles}" if each else ""
 
 
 def luggage(evidence: Portability) -> str:
     """What each worker is handed."""
-    return "" if evidence.pickled_bytes is None else f"; {size(evidence.pickled_bytes)} pickled per worker"
+    return "" if evidence.pickled_bytes is None else f"\n{size(evidence.pickled_bytes)} pickled per worker"
 
 
 def advice(evidence: Portability, failed: Sequence[WorkerStart]) -> tuple[Advice, ...]:
@@ -58,20 +58,19 @@ def advice(evidence: Portability, failed: Sequence[WorkerStart]) -> tuple[Advice
 
 def _advice(evidence: Portability, failed: Sequence[WorkerStart]) -> Iterator[Advice]:
     if evidence.attribute:
-        yield Advice("DL306", f"make {evidence.attribute} something that pickles: a function or class of a module, or "
-                              "what is opened or made in the worker; forkserver is the default on Linux from Python "
-                              "3.14, spawn on macOS and Windows")  # fmt: skip
+        yield Advice("DL306", f"make {evidence.attribute} a function or class of a module, or create it in the worker: "
+                              "forkserver (Linux, from Python 3.14) and spawn (macOS, Windows) pickle it")  # fmt: skip
     if evidence.what == "an open file":
-        yield Advice("DL303", "open it in the worker, at the first read: under fork all workers share its position")
+        yield Advice("DL303", "open it in the worker, at the first read: under fork workers share its position")
     if any("too many fds" in start.error for start in failed):
-        yield Advice("", "hold the samples in one tensor or array, not in a tensor each: every tensor is handed over "
-                         "as a descriptor, and a fork server takes 256 of them with a worker")  # fmt: skip
+        yield Advice("", "torch.stack(samples): each tensor is sent as a descriptor, and a fork server sends at most "
+                         "256 to a worker")  # fmt: skip
     anew = [start for start in failed if start.method != "fork" and not start.attribute]
     if "fork" in evidence.working and any(start.phase not in ("starting", "") for start in anew):
-        yield Advice("", "such a worker imports your modules anew: what was set in them at run time is not there; hand "
-                         "it over in the dataset")  # fmt: skip
+        yield Advice("", "keep in the dataset what was set in modules at run time: such a worker imports your modules "
+                         "again")  # fmt: skip
     if any("ModuleNotFoundError" in start.error for start in anew):
         yield Advice("", IMPORTABLE)
     elif any(start.phase == "starting" and start.fault == "exit" for start in anew):
-        yield Advice("DL307", 'what starts workers belongs under if __name__ == "__main__", and what they need into a '
-                              "module that they can import; what the worker printed tells more")  # fmt: skip
+        yield Advice("DL307", 'start training under if __name__ == "__main__", and keep what workers need in a module '
+                              "that they can import. See also what the worker printed")  # fmt: skip

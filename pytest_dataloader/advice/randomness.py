@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
 def describe_draw_faults(evidence: Randomness) -> str:
     """Each generator that gives the same numbers twice, and to whom."""
-    return "; ".join(f"{fault.source} {_SAYS[fault.kind].format(' and '.join(fault.shared_by))}"
-                     f"{f' ({fault.detail})' if fault.detail else ''}" for fault in evidence.faults)  # fmt: skip
+    return "\n".join(
+        f"{fault.source} {_SAYS[fault.kind].format(' and '.join(fault.shared_by))}"
+        f"{f'{chr(10)}{fault.detail}' if fault.detail else ''}"
+        for fault in evidence.faults
+    )
 
 
 def describe_draws(evidence: Randomness) -> str:
@@ -25,18 +28,17 @@ def describe_draws(evidence: Randomness) -> str:
     part = coverage(evidence.partly)
     if evidence.drawn:
         differing = [name for name in evidence.drawn if name not in evidence.alike]
-        told = [f"{' and '.join(differing)}: all draws differ"] if differing else []
-        told += [f"{name}: draws alike {when}" for name, when in evidence.alike.items()]
+        draws = [f"{' and '.join(differing)}: all draws differ"] if differing else []
+        draws += [f"{name}: same draws {when}" for name, when in evidence.alike.items()]
+        headline, *facts = draws
         if evidence.seeds_process:
-            told.append(
-                f"reading seeds {' and '.join(evidence.seeds_process)} of this process, from which training draws"
-            )
-        return f"{'; '.join(told)} ({seen} {where}){part}"
+            facts.append(f"reading re-seeds {' and '.join(evidence.seeds_process)}, from which training draws, too")
+        return "\n".join([f"{headline} ({seen} {where})", *facts]) + part
     if evidence.changed_by_reading:
-        return f"samples change because reading changes {evidence.changed_by_reading}: see order ({seen} {where}){part}"
+        why = f"reading changes {evidence.changed_by_reading}: see the order check"
+        return f"samples differ when read again ({seen} {where})\n{why}{part}"
     if evidence.varies:
-        changing = "samples change when they are read again, by no generator that was found, and all differ"
-        return f"{changing} ({seen} {where}){part}"
+        return f"samples differ when read again ({seen} {where})\nno generator was found that they come from{part}"
     return f"no persistent random generator is used ({seen} {where}){part}"
 
 
@@ -47,38 +49,36 @@ def advice(evidence: Randomness) -> tuple[Advice, ...]:
 
 def process_advice(evidence: Randomness) -> tuple[Advice, ...]:
     """What to change where reading seeds the generators of the process that trains."""
-    own = (
-        "draw from a generator of the dataset's own (torch.Generator, random.Random): dropout draws from the global one"
-    )
+    own = "draw from a generator of the dataset, random.Random(seed): dropout draws from the global one"
     return (Advice("DL407", own),) if evidence.seeds_process else ()
 
 
 _SAYS = {
     "frozen_generator": "draws identical numbers in all {}",
-    "constant_seed": "seeds all {} alike",
-    "epoch_repeating_seed": "seeds all {} alike",
+    "constant_seed": "gives all {} the same seed",
+    "epoch_repeating_seed": "gives all {} the same seed",
     "repeating_loader_seed": "repeats in all {}",
     "reseeding_per_sample": "draws identical numbers in all {}",
-    "seeded_alike_by_iteration": "is seeded alike in all {}, when the iteration begins",
-    "shared_draws": "draws identical numbers in all {}: whether in samples or in their order was not seen",
-    "same_content": "makes samples that change when they are read again, and change alike in all {}",
-    "same_seed_on_ranks": "seeds all {} alike",
-    "same_draws_on_ranks": "gave the same numbers to all {}",
+    "seeded_alike_by_iteration": "gets the same seed in all {} when an iteration begins",
+    "shared_draws": "draws identical numbers in all {}\nwhether for samples or for their order is not known",
+    "same_content": "makes random samples, the same in all {}",
+    "same_seed_on_ranks": "gives all {} the same seed",
+    "same_draws_on_ranks": "draws identical numbers on {}",
 }
-_SEED = "torch.initial_seed() % 2**32, which torch makes differ by worker and epoch"
-_DIVIDING = "one seed for all is right for an order that workers divide among them"
+_SEED = "torch.initial_seed() % 2**32, which differs by worker and epoch"
+_DIVIDING = "unless it shuffles samples that workers then divide"
 _RANK = "add the rank to the seed, or to the loader's generator"
 _REMEDIES = {
-    "frozen_generator": ("DL402", f"make the generator in the worker, from {_SEED}"),
-    "constant_seed": ("DL403", f"seed from {_SEED}, or leave worker_init_fn out: torch seeds random, numpy and torch"),
-    "epoch_repeating_seed": ("DL404", f"seed from {_SEED}, or leave worker_init_fn out"),
-    "repeating_loader_seed": ("", "do not seed torch, or the loader's generator, anew in every epoch"),
+    "frozen_generator": ("DL402", f"make the generator in the worker, seeded with {_SEED}"),
+    "constant_seed": ("DL403", f"remove worker_init_fn (torch seeds random, numpy and torch), or seed with {_SEED}"),
+    "epoch_repeating_seed": ("DL404", f"seed with {_SEED}, or remove worker_init_fn"),
+    "repeating_loader_seed": ("", "seed torch and the loader's generator once, not in every epoch"),
     "reseeding_per_sample": ("DL407", "seed once in the worker, or from the sample's index"),
-    "seeded_alike_by_iteration": ("", f"seed it from {_SEED}; {_DIVIDING}"),
-    "shared_draws": ("", f"seed it from {_SEED}; {_DIVIDING}"),
+    "seeded_alike_by_iteration": ("", f"seed it with {_SEED}, {_DIVIDING}"),
+    "shared_draws": ("", f"seed it with {_SEED}, {_DIVIDING}"),
     "same_content": (
         "DL402",
-        f"draw from a generator that is seeded in the worker from {_SEED}",
+        f"draw from a generator that is seeded in the worker with {_SEED}",
     ),
     "same_seed_on_ranks": ("", _RANK),
     "same_draws_on_ranks": ("", _RANK),

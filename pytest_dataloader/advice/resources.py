@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 _LISTED = 50
 _SHOWN = 5
-_UNLINK = "close() and unlink() what multiprocessing.shared_memory makes"
+_UNLINK = "call close() and unlink() on each multiprocessing.shared_memory.SharedMemory"
 
 
 def about_leaks(leaks: Sequence[Leak]) -> Iterator[Advice]:
     """What to change where things stay open, by what they are."""
     if any(leak.per == "epoch that is left early" for leak in leaks):
-        yield Advice("", "end what takes batches ahead when its loop ends early: a generator's finally, or close()")
+        yield Advice("", "stop the prefetcher when its loop ends early: a generator's finally, or close()")
         return
     torch = [
         leak
@@ -34,20 +34,20 @@ def about_leaks(leaks: Sequence[Leak]) -> Iterator[Advice]:
         if leak.sort == TORCH or (leak.sort == NAMED_SEGMENT and leak.example.startswith("torch_"))
     ]
     if any(leak.where != "a worker" for leak in torch):
-        yield Advice("DL305", "keep a copy (.clone()) or numbers (.tolist()) of a batch that outlives its step")
+        yield Advice("DL305", "keep batch.clone() or batch.tolist(), not the batch, beyond its step")
     if any(leak.where == "a worker" for leak in torch):
-        yield Advice("", "keep no tensor that share_memory_() has moved for each sample")
+        yield Advice("", "call share_memory_() once, not for each sample")
     if any(leak.sort in (SEGMENT, NAMED_SEGMENT) and leak not in torch for leak in leaks):
         yield Advice("", _UNLINK)
     if any(leak.sort not in (TORCH, SEGMENT, NAMED_SEGMENT) for leak in leaks):
-        yield Advice("", "close what is opened for each sample, or open it once in each worker and keep it")
+        yield Advice("", "close each file after its sample (with open(path) as file), or open it once per worker")
 
 
 def removal(names: Sequence[str]) -> Advice:
     """An offer: the exact names, which nobody removes unasked."""
     listed = " ".join(f"/dev/shm/{name}" for name in names[:_LISTED])
     more = f" (and {len(names) - _LISTED} more, in the evidence's names)" if len(names) > _LISTED else ""
-    return Advice("", f"they can be removed by hand once nothing uses them: rm {listed}{more}")
+    return Advice("", f"remove them once no process uses them: rm {listed}{more}")
 
 
 def leftovers(left: Leftovers) -> list[str]:
@@ -59,7 +59,7 @@ def leftovers(left: Leftovers) -> list[str]:
     if left.names:
         held = segments.total_bytes(left.names)
         offer = removal([segment.name for segment in left.names]).text
-        found.append(f"{counted(len(left.names), 'segment')} in /dev/shm, {size(held)}; {offer}")
+        found.append(f"{counted(len(left.names), 'segment')} in /dev/shm, {size(held)}: {offer}")
     sorts: dict[str, list[str]] = {}
     for number, target in left.targets:
         sorts.setdefault(kind(target), []).append(f"{target} ({number})")
@@ -71,12 +71,12 @@ def leftovers(left: Leftovers) -> list[str]:
 def extent(seen: ResourceUse) -> str:
     """How much of the loader was seen, in words."""
     if not seen.epochs:
-        return "the time was up before a short epoch had ended: it takes more seconds"
+        return "no short epoch ended in time: it needs more seconds"
     total, read = seen.batches_in_epoch, seen.batches_in_round
-    told = f"seen in {counted(seen.epochs, 'epoch')}"
+    epochs = f"seen in {counted(seen.epochs, 'epoch')}"
     if not total:
-        return f"{told}, {counted(seen.batches, 'batch')} together"
-    return f"{told} of the first {read:,} of {counted(total, 'batch')}" if total > read else told
+        return f"{epochs}, {counted(seen.batches, 'batch')} together"
+    return f"{epochs} of the first {read:,} of {counted(total, 'batch')}" if total > read else epochs
 
 
 def without_fault(
@@ -85,11 +85,11 @@ def without_fault(
     """The verdict where no fault was seen: passed, or inconclusive where something kept one from being seen."""
     if seen.exhausted or seen.hung:
         why = seen.exhausted or "no batch came for a minute"
-        return Verdict("inconclusive", f"the loader did not get through: {why}; {peak} until then", advice)
+        return Verdict("inconclusive", f"the loader did not finish: {why}\n{peak} until then", advice)
     if not seen.batches:
         return Verdict("not_measured", "the loader gave no batch: its epoch is empty", vacuous=True)
     if doubts:
-        return Verdict("inconclusive", f"{'; '.join(doubts)}; {peak}", advice)
+        return Verdict("inconclusive", "\n".join([*doubts, peak]), advice)
     outcome: Outcome = "passed" if seen.epochs >= TELLING_ROUNDS else "inconclusive"
-    unpredicted = f"; what workers need was not predicted: {seen.unpredicted}" if seen.unpredicted else ""
-    return Verdict(outcome, f"{peak}, {nothing}; {extent(seen)}{unpredicted}", advice)
+    unpredicted = f"\nthe need of workers was not predicted: {seen.unpredicted}" if seen.unpredicted else ""
+    return Verdict(outcome, f"{peak}, {nothing}\n{extent(seen)}{unpredicted}", advice)

@@ -15,44 +15,46 @@ if TYPE_CHECKING:
 
 KEEP_STATE = Advice(
     "",
-    "keep the position, and a generator's state, in state_dict of the dataset or sampler; restore it before iter()",
+    "return the position and the generator's state from state_dict() of the dataset or sampler, and load it before "
+    "iter()",
 )
 KEEP_ORDER = Advice(
     "",
-    "give the sampler a generator that is seeded by the epoch, and keep the epoch in state_dict beside the position",
+    "seed the sampler's generator with the epoch, and keep epoch and position in state_dict()",
 )
-SAME_WORKERS = "resume with num_workers={}, and have load_state_dict raise where it is another number"
-FEWER_SNAPSHOTS = Advice("", "take snapshots less often: raise snapshot_every_n_steps")
+SAME_WORKERS = "resume with num_workers={}, and raise in load_state_dict where it is another number"
+FEWER_SNAPSHOTS = Advice("", "raise snapshot_every_n_steps: fewer snapshots")
 
 
 def wrong(evidence: Resume) -> str:
     """The first stop after which other batches came, and in lines of their own the others."""
     found = [stop for stop in evidence.stops if stop.outcome not in RIGHT]
     first, *more = found
-    told = f"resumed {first.place}: {_told(first)}"
+    facts = [f"resumed {first.place}: {_seen(first)}"]
     if evidence.follows_random_state:
-        told += f"; the order of {evidence.orders} follows the random state, which its state does not hold"
+        facts.append(f"the order of {evidence.orders} depends on the random state, which its state lacks")
     elif any(stop.epoch == 0 for stop in evidence.stops) and all(stop.epoch for stop in found):
-        told += "; the first epoch is resumed exactly"
+        facts.append("the first epoch is resumed exactly")
     elif all(stop.again for stop in found):
-        told += "; resumed once, it goes on exactly"
+        facts.append("a run that is resumed once goes on exactly")
     if more:
-        told += f"; wrong at {len(found)} of {counted(len(evidence.stops), 'stop')} in all"
-    others = [f"  {stop.place}: {_told(stop)}" for stop in more]
-    return "\n".join([f"{told}{coverage(evidence.partly)}", *others])
+        facts.append(f"wrong at {len(found)} of {counted(len(evidence.stops), 'stop')}")
+    others = [f"  {stop.place}: {_seen(stop)}" for stop in more]
+    return "\n".join(["\n".join(facts) + coverage(evidence.partly), *others])
 
 
 def exact(evidence: Resume) -> str:
     """What was seen of stops that all went on exactly, and what snapshots cost."""
-    told = f"exact after {counted(len(evidence.stops), 'stop')} of a run of {counted(evidence.batches, 'batch')}"
+    after = f"after {counted(len(evidence.stops), 'stop')} in {counted(evidence.batches, 'batch')}"
+    facts = [f"resumes exactly {after}"]
     if other := sum(stop.outcome == "reordered" for stop in evidence.stops):
-        told = f"no sample twice or never{told.removeprefix('exact')}"
-        told += f"; what was left came in another order after {other} of them"
-    others = sum(stop.next_epoch is False for stop in evidence.stops)
-    told += f"; the next epoch's order is another one after {others} of them" if others else ""
+        facts = [f"no duplicates, none missing {after}", f"the rest of the epoch came in another order after {other}"]
+    if others := sum(stop.next_epoch is False for stop in evidence.stops):
+        facts.append(f"the next epoch has another order after {others}")
     if (cost := evidence.overhead) is not None:
-        told += f"; a snapshot every {cost.every_n_steps} steps costs {100 * max(0.0, cost.share):.0f} % of CPU time"
-    return told
+        share = f"{100 * max(0.0, cost.share):.0f} % of CPU time"
+        facts.append(f"snapshots cost {share}, one every {cost.every_n_steps} steps")
+    return "\n".join(facts)
 
 
 def reloaded(evidence: Resume) -> str:
@@ -62,7 +64,7 @@ def reloaded(evidence: Resume) -> str:
     with_workers = f"{counted(evidence.reloading_workers, 'worker')} instead of {evidence.workers:,}"
     if worst.outcome == "raises":
         return f"the state is refused with {with_workers}: {worst.detail}"
-    return f"resumed {worst.place} with {with_workers}: {_told(worst)}"
+    return f"resumed {worst.place} with {with_workers}: {_seen(worst)}"
 
 
 def reloaded_line(evidence: Resume) -> str:
@@ -89,21 +91,19 @@ def advice(evidence: Resume) -> tuple[Advice, ...]:
     return (KEEP_ORDER if evidence.follows_random_state or by_epoch else KEEP_STATE,)
 
 
-def _told(stop: Resumption) -> str:
+def _seen(stop: Resumption) -> str:
     says = {
-        "repeats": f"it gives {counted(stop.off_by, 'batch')} again",
-        "skips": f"it leaves out {counted(stop.off_by, 'batch')}",
-        "short": f"the epoch ends too soon ({stop.detail})",
+        "repeats": f"repeats {counted(stop.off_by, 'batch')}",
+        "skips": f"skips {counted(stop.off_by, 'batch')}",
+        "short": f"the epoch ends early ({stop.detail})",
         "differs": f"{stop.detail}{f': {_counts(stop)}' if stop.twice or stop.never else ''}",
         "twice": _counts(stop),
-        "random_states": f"{_counts(stop)}, but not where the random states of the stop are restored as well",
-        "raises": f"it raises {stop.detail}",
+        "random_states": f"{_counts(stop)}, unless the random states are restored, too",
+        "raises": f"raises {stop.detail}",
     }
     return says[stop.outcome]
 
 
 def _counts(stop: Resumption) -> str:
-    never = f" and {stop.never:,} never" if stop.never else ""
-    if not stop.twice:
-        return f"{counted(stop.never, 'sample')} of the epoch never {'comes' if stop.never == 1 else 'come'}"
-    return f"{counted(stop.twice, 'sample')} of the epoch {'comes' if stop.twice == 1 else 'come'} twice{never}"
+    found = [(stop.twice, "duplicated"), (stop.never, "missing")]
+    return " and ".join(f"{counted(number, 'sample')} {word}" for number, word in found if number)

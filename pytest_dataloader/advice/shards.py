@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dataloader.quantities import counted
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
@@ -13,17 +14,13 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.samples.overlap import Overlap
     from pytest_dataloader.probe.samples.partition import World
 
-EQUALISE = Advice("", "pad or cut the shares to one length, as DistributedSampler does")
-COVER = Advice("", "tell the sampler the number of ranks that there are")
-COVER_ALL = Advice("DL406", "hand out the rest too: samples[rank::world_size] leaves none out")
-TELL_EPOCH = Advice("DL401", "derive the order from the epoch that set_epoch is told")
-SAME_ORDER = Advice(
-    "", "draw the order from a generator that is seeded alike on every rank: by a constant and the epoch"
-)
-DO_NOT_PAD = Advice(
-    "DL409", "padding counts some samples twice in a metric: give evaluation its own sampler, without padding"
-)
-_SHARD = "give each rank its share: a DistributedSampler, or samples[rank::world_size]"
+EQUALISE = Advice("", "pad or cut the shards to one length, as DistributedSampler does")
+COVER = Advice("", "DistributedSampler(dataset, num_replicas=world_size, rank=rank)")
+COVER_ALL = Advice("DL406", "samples[rank::world_size] covers all samples")
+TELL_EPOCH = Advice("DL401", "derive the order from the epoch: generator.manual_seed(seed + epoch) in set_epoch(epoch)")
+SAME_ORDER = Advice("", "draw the order from generator.manual_seed(seed + epoch), the same on every rank")
+DO_NOT_PAD = Advice("DL409", "evaluate with a sampler that does not pad: padding counts some samples twice in a metric")
+_SHARD = "DataLoader(..., sampler=DistributedSampler(dataset)), or samples[rank::world_size] in the dataset"
 
 
 def shard(*, iterable: bool = False) -> Advice:
@@ -44,16 +41,16 @@ def world(seen: World) -> str:
 def uncovered(seen: World, size: int) -> str:
     """How many of an epoch's samples come on more or fewer than one of the simulated ranks."""
     if not seen.repeated:
-        return f"{seen.lost:,} of {size:,} samples come on no rank"
-    told = f"{seen.repeated:,} of {size:,} samples come on several ranks"
-    return f"{told}, {seen.lost:,} on none" if seen.lost else told
+        return f"{seen.lost:,} of {size:,} samples are read by no rank"
+    several = f"{seen.repeated:,} of {size:,} samples are read by several"
+    return f"{several}, {seen.lost:,} by none" if seen.lost else several
 
 
 def otherwise(seen: World, size: int) -> str:
     """What the shares are where each rank has a random state of its own."""
     parts = [uncovered(seen, size)] if seen.repeated or seen.lost else []
     parts += [f"{_batches(seen)} batches a rank"] if seen.unequal else []
-    return f"; otherwise {', and '.join(parts)}" if parts else ""
+    return f"\notherwise {', and '.join(parts)}" if parts else ""
 
 
 def _batches(seen: World) -> str:
@@ -63,8 +60,9 @@ def _batches(seen: World) -> str:
 def incomparable(seen: World, size: int) -> str:
     """Why the samples of ranks cannot be found again in those of one rank alone."""
     return (
-        f"{seen.foreign:,} of their samples are not among the {size:,} of one rank alone, of which {seen.lost:,} come "
-        "on none: what they hold changes with the rank or with their batch, and shares cannot be told apart by it"
+        f"{seen.foreign:,} samples are not among the {size:,} that one rank reads alone\n"
+        f"{seen.lost:,} of these come on no rank\n"
+        "content depends on the rank or on the batch, so shards cannot be compared by it"
     )
 
 
@@ -84,43 +82,43 @@ def estimate(seen: Overlap, count: int) -> str:
 def describe_overlap(seen: Overlap) -> str:
     """How far the shares of a job's ranks overlap."""
     if seen.whole:
-        return f"{job(seen)}: each reads all {max(seen.samples):,} samples, in orders of their own"
-    return f"{job(seen)}: {estimate(seen, seen.repeated)} samples come on more than one{who_share(seen)}"
+        return f"{job(seen)}: each reads all {max(seen.samples):,} samples, in another order"
+    return f"{job(seen)}: {estimate(seen, seen.repeated)} samples are read by several{who_share(seen)}"
 
 
 def unsure(seen: Overlap) -> str:
     """Why samples that seem to come on several ranks may be others."""
     if seen.by == "contents":
-        return "; alike samples may be others"
-    return "; samples are random, so that an index may mean another sample on each rank"
+        return "\nsamples of equal content may be different samples"
+    return "\nsamples are random: an index may be another sample on each rank"
 
 
 def healthy_job(seen: Overlap) -> str:
     """What was seen of the ranks of a job whose shares show no fault."""
     if seen.replaces:
-        told = f"{job(seen)} draw the same samples again and again: shares of their own cannot be told"
+        headline, facts = f"{job(seen)} sample with replacement", ["shards cannot be compared"]
     elif seen.sure:
-        told = f"{job(seen)} are disjoint"
+        headline, facts = f"{job(seen)} are disjoint", []
     else:
-        told = f"{job(seen)}: no sample is seen on two, but their contents change or cannot be compared"
-    told += "" if seen.complete else f", in the first {min(seen.samples, default=0):,} samples of each"
-    told += f"; padding repeats {seen.padding:,}" if seen.padding else ""
-    told += f"; {seen.dropped:,} are left out by drop_last" if seen.dropped else ""
-    return told + (f"; rank {seen.silent[0]} could not tell what it reads" if seen.silent else "")
+        headline, facts = f"{job(seen)}: no sample is seen on two", ["contents change, or cannot be compared"]
+    headline += "" if seen.complete else f", in the first {min(seen.samples, default=0):,} samples of each"
+    facts += [f"padding repeats {counted(seen.padding, 'sample')}"] if seen.padding else []
+    facts += [f"drop_last drops {counted(seen.dropped, 'sample')}"] if seen.dropped else []
+    facts += [f"rank {seen.silent[0]}: what it reads could not be seen"] if seen.silent else []
+    return "\n".join([headline, *facts])
 
 
 def healthy_worlds(evidence: Shards, seen: Sequence[World]) -> str:
     """What was seen of simulated ranks whose shares show no fault."""
     ranks = f"{', '.join(str(each.world_size) for each in seen)} ranks"
-    told = f"{ranks}: disjoint and complete"
+    facts = [f"{ranks}: disjoint and complete"]
     if evidence.replaces:
-        told = f"{ranks} draw samples with replacement, each its own: shares cannot be told"
-    ends = [(world(each), each.error.splitlines()[0]) for each in evidence.worlds if each.error]
-    told += "".join(f"; {ranks} end with {error}" for ranks, error in ends)
-    padded = [f"{each.padding} at {each.world_size}" for each in seen if each.padding]
-    told += f"; padding repeats {', '.join(padded)}" if padded else ""
-    if cut := [f"{each.dropped} at {each.world_size}" for each in seen if each.dropped]:
-        told += f"; the rest that does not go round is left out, {', '.join(cut)}"
-    if uneven := [f"{_batches(each)} at {each.world_size}" for each in seen if each.unequal]:
-        told += f"; different numbers of batches, {', '.join(uneven)}"
-    return told
+        facts = [f"{ranks} sample with replacement, each on its own", "shards cannot be compared"]
+    facts += [f"{world(each)} raise {each.error.splitlines()[0]}" for each in evidence.worlds if each.error]
+    if padded := [f"{each.padding} with {world(each)}" for each in seen if each.padding]:
+        facts.append(f"samples repeated by padding: {', '.join(padded)}")
+    if cut := [f"{each.dropped} with {world(each)}" for each in seen if each.dropped]:
+        facts.append(f"samples dropped at the end: {', '.join(cut)}")
+    if uneven := [f"{_batches(each)} with {world(each)}" for each in seen if each.unequal]:
+        facts.append(f"different numbers of batches: {', '.join(uneven)}")
+    return "\n".join(facts)

@@ -20,16 +20,14 @@ _MUCH_BYTES = 1_000_000
 
 def describe_segments_left(evidence: Shm) -> str:
     """What is left of shared memory, in words."""
-    parts = [f"shared memory stays open: {'; '.join(map(str, evidence.leaks))}"] if evidence.leaks else []
+    parts = [f"leaks {leak}" for leak in evidence.leaks]
     if evidence.kept_by:
         parts.append(f"kept by {', '.join(map(str, evidence.kept_by))}")
     if evidence.names:
-        why = "epochs that are left early leave" if evidence.left_early else "the workers have ended and there are"
-        parts.append(
-            f"{why} {counted(len(evidence.names), 'segment')} in /dev/shm, {size(evidence.leaked_bytes)}: "
-            f"{_few(evidence.names)}"
-        )
-    return "; ".join(parts)
+        when = "by epochs that ended early" if evidence.left_early else "by workers that have ended"
+        left = f"{counted(len(evidence.names), 'segment')} ({size(evidence.leaked_bytes)}) left in /dev/shm"
+        parts += [f"{left} {when}", f"named {_few(evidence.names)}"]
+    return "\n".join(parts)
 
 
 def describe_views(evidence: Shm) -> str:
@@ -37,7 +35,7 @@ def describe_views(evidence: Shm) -> str:
     if not _are_views(evidence):
         return ""
     shown = size(evidence.batch_bytes - evidence.unshown_bytes)
-    return f"; a batch carries {size(evidence.batch_bytes)}, of which its tensors show {shown}"
+    return f"\na batch sends {size(evidence.batch_bytes)}, its tensors are views of {shown} of it"
 
 
 def _are_views(evidence: Shm) -> bool:
@@ -56,18 +54,18 @@ def advice(evidence: Shm) -> tuple[Advice, ...]:
 def _advice(evidence: Shm) -> Iterator[Advice]:
     yield from about_leaks(evidence.leaks)
     if _are_views(evidence):
-        yield Advice("", "hand over copies of views, tensor.clone(): a view carries its whole storage")
+        yield Advice("", "return tensor.clone() of a view: a view sends its whole storage")
     if evidence.names:
         if evidence.left_early and any(name.startswith("torch_") for name in evidence.names):
             yield Advice(
                 "DL208",
-                "leave the sharing strategy at file_descriptor, or keep the workers (persistent_workers=True): with "
-                "file_system, what an epoch has not handed out stays until this process ends",
+                'torch.multiprocessing.set_sharing_strategy("file_descriptor"), or persistent_workers=True: '
+                "file_system keeps the batches of an epoch that ends early until this process ends",
             )
         yield removal(evidence.names)
     most = max(evidence.predicted_peak_bytes, evidence.peak_bytes)
     if (evidence.capacity_bytes and most > evidence.capacity_bytes) or evidence.exhausted:
         yield Advice(
             "",
-            "lower num_workers, prefetch_factor or the batch's size, or give /dev/shm more (docker run --shm-size=2g)",
+            "lower num_workers, prefetch_factor or batch_size, or enlarge /dev/shm (docker run --shm-size=2g)",
         )

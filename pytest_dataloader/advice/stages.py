@@ -41,14 +41,14 @@ def _advice(seen: Stages) -> Iterator[Advice]:
         yield Advice("", _slow_samples(seen))
     if seen.sample_times is not None and seen.sample_times.reads is not None and seen.sample_times.reads_again:
         file = seen.sample_times.reads.most_read
-        yield Advice("", f"read of {file} what a sample needs (np.load(..., mmap_mode='r'), an index of places, small "
-                         "chunks), or keep what was read for the samples to come")  # fmt: skip
+        yield Advice("", f"np.load(..., mmap_mode='r'), an index of offsets, or small chunks: read of {file} only what "
+                         "a sample needs")  # fmt: skip
     yield from _of_trials(seen)
     if not cost_more(seen):
         yield from _at_bottleneck(seen)
     share = seen.pace_ms_per_sample["startup"] / max(1e-12, seen.limit_ms_per_sample)
     if share >= _STARTS_OFTEN and seen.workers and not seen.persistent_workers:
-        text = f"persistent_workers=True: restarting workers takes {percent(share)} of each epoch"
+        text = f"DataLoader(..., persistent_workers=True): restarting workers takes {percent(share)} of each epoch"
         yield Advice("DL204", text)
 
 
@@ -60,7 +60,7 @@ def _of_trials(seen: Stages) -> Iterator[Advice]:
         text = f"{tried.change} gave {figure(tried.samples_per_second)} samples/s, {tried.gain:.1f} times as many"
         workers = tried.change.startswith("num_workers=")
         if workers and seen.workers and seen.waiting_share_of_worker >= MAIN_SHARE:
-            text += f": {percent(seen.waiting_share_of_worker)} of a worker's time is waiting, which needs no CPU"
+            text += f": {percent(seen.waiting_share_of_worker)} of a worker's time is I/O wait"
         yield Advice("DL207" if workers and not seen.workers else "", text)
 
 
@@ -70,15 +70,13 @@ def _at_bottleneck(seen: Stages) -> Iterator[Advice]:
         yield Advice("", "use shards and files of one size: one worker has more to read than the others")
     elif stage in ("read", "fetch", "collate") and seen.workers and not seen.helpful_workers:
         code = "DL206" if seen.workers > seen.cpus else ""
-        yield Advice(
-            code, f"reduce the CPU cost of a sample: more than {seen.workers} workers do not help on {seen.cpus:g} CPUs"
-        )
+        yield Advice(code, f"reduce the CPU cost of __getitem__: more workers do not help on {seen.cpus:g} CPUs")
     if stage == "receive" and is_by_sampler(seen):
-        yield Advice("", "make the sampler cheaper: it draws in the main process, for all workers")
+        yield Advice("", "use a faster sampler: it runs in the main process, for all workers")
     if stage == "pin":
         code = "" if seen.workers else "DL210"
         yield Advice(
-            code, "pin_memory=False: pinning copies every batch, and only a copy to an accelerator gains from it"
+            code, "DataLoader(..., pin_memory=False) unless batches go to an accelerator: pinning copies every batch"
         )
 
 
@@ -89,4 +87,4 @@ def _slow_samples(seen: Stages) -> str:
     many = f"{first.ms / max(1e-6, times.median_ms):.0f} times the median"
     named = ", ".join(one.index for one in times.slowest)
     look = f"look at sample{'s' * (len(times.slowest) > 1)} {named}: {figure(first.ms)} ms, {many}"
-    return f"{look}; while a worker makes one, batches of the others wait"
+    return f"{look}. Later batches wait for it"

@@ -18,8 +18,8 @@ _FULL = 0.9
 def too_short(seen: Throughput) -> str:
     """Why epochs that end before the loader is warm say little."""
     length = seen.batches // max(1, seen.epochs)
-    started = f"starting them took {percent(seen.starting_share)} of the time"
-    return f"its epochs of {length} batches end before it is warm: {started}"
+    started = f"starting epochs took {percent(seen.starting_share)} of the time"
+    return f"its epochs of {length} batches end before it has warmed up\n{started}"
 
 
 def advice(seen: Throughput) -> tuple[Advice, ...]:
@@ -27,10 +27,17 @@ def advice(seen: Throughput) -> tuple[Advice, ...]:
     found = []
     per_batch = 1 / seen.batches_per_second if seen.batches_per_second else 0.0
     if not seen.workers and per_batch > _WORTH_A_WORKER:
-        found.append(Advice("DL207", f"num_workers=0 makes the step wait {per_batch * 1e3:.0f} ms for each batch"))
+        found.append(
+            Advice(
+                "DL207",
+                f"DataLoader(..., num_workers=2) or more: without workers each step waits {per_batch * 1e3:.0f} ms",
+            )
+        )
     if seen.workers and seen.epochs > 1 and not seen.persistent_workers and not seen.steady:
-        start = f"each epoch starts its workers anew, {seen.seconds_to_restart:.2g} s to the first batch"
-        found.append(Advice("DL204", f"{start}: set persistent_workers=True"))
+        start = f"each epoch restarts its workers, {seen.seconds_to_restart:.2g} s to the first batch"
+        found.append(Advice("DL204", f"DataLoader(..., persistent_workers=True): {start}"))
     if seen.workers > seen.cpus and seen.quietness.own_share > _FULL:
-        found.append(Advice("", f"{seen.workers} workers fill the {seen.cpus:g} CPUs allowed: make samples cheaper"))
+        found.append(
+            Advice("", f"reduce the CPU cost of __getitem__: {seen.workers} workers saturate {seen.cpus:g} CPUs")
+        )
     return tuple(found)

@@ -22,25 +22,25 @@ WORKERS_HELP_MS = 10.0
 
 def describe_wait(seen: Training) -> str:
     """How much of its time a training waited for data."""
-    return f"waited for data {100 * seen.input_wait:.1f} % of {figure(seen.seconds)} s"
+    return f"data wait: {100 * seen.input_wait:.1f} % of {figure(seen.seconds)} s"
 
 
 def describe_wait_of_training(seen: Training) -> str:
     """How much of its time a training waited for data of this loader."""
-    return (
-        f"waited for data {100 * seen.input_wait_of_training:.1f} % of the training's {figure(seen.training_seconds)} s"
-    )
+    return f"data wait: {100 * seen.input_wait_of_training:.1f} % of the training's {figure(seen.training_seconds)} s"
 
 
 def describe_training(seen: Training) -> str:
     """What was seen of a training, the figures alone."""
+    first = f"first batch after {figure(seen.startup_seconds / max(1, seen.epochs))} s"
     parts = [
         f"{counted(seen.batches, 'batch')}, {figure(seen.samples_per_second)} samples/s",
-        f"step {figure(seen.step_ms)} ms, wait {figure(seen.wait_ms)} ms (medians)" if seen.step_ms else "",
-        f"first batch after {figure(seen.startup_seconds / max(1, seen.epochs))} s",
+        f"step {figure(seen.step_ms)} ms, data wait {figure(seen.wait_ms)} ms (medians), {first}"
+        if seen.step_ms
+        else first,
         _memory(seen),
     ]
-    return "; ".join(filter(None, parts))
+    return "\n".join(filter(None, parts))
 
 
 def watch_line(seen: Training, rates: Rates) -> str:
@@ -49,7 +49,7 @@ def watch_line(seen: Training, rates: Rates) -> str:
         f"batch {seen.batches:,}",
         f"{figure(rates.batches_per_second)} batches/s",
         f"{figure(rates.samples_per_second)} samples/s",
-        f"waited {100 * rates.input_wait:.1f} %",
+        f"data wait {100 * rates.input_wait:.1f} %",
         f"{seen.workers} workers of up to {size(seen.worker_private_bytes)}" if seen.worker_private_bytes else "",
         f"{seen.descriptors:,} of {seen.descriptor_limit:,} descriptors" if seen.descriptors else "",
         f"{size(seen.segment_bytes)} shared memory",
@@ -72,46 +72,44 @@ def advice(seen: Training) -> tuple[Advice, ...]:
 
 GROWS = Advice(
     "",
-    "a worker copies what it reads of Python objects that the main process made (DL301: arrays are shared), or keeps "
-    "what it makes (DL302): the check memory names the attribute",
+    "keep records in arrays, which workers share (DL301), and nothing that a sample makes (DL302): the check memory "
+    "names the attribute",
 )
-OPENS = Advice(
-    "", "close what is opened for each sample, and hand over fewer tensors a batch: the check fds names them"
-)
+OPENS = Advice("", "close each file after its sample, and return fewer tensors a batch: the check fds names them")
 
 
 def _advice(seen: Training) -> Iterator[Advice]:
     match seen.stage:
         case "startup" if seen.epochs > 1 and not seen.persistent_workers:
             share = percent(seen.startup_seconds / seen.waiting_seconds)
-            waited = f"{share} of the waiting is for the first batch of {counted(seen.epochs, 'epoch')}"
+            waited = f"{share} of the data wait is for the first batch of {counted(seen.epochs, 'epoch')}"
             anew = seen.loaders == seen.epochs
             yield Advice(
                 "" if anew else "DL204",
-                f"{waited}: {'make the loader once, with' if anew else 'set'} persistent_workers=True",
+                f"{'make the loader once, with ' if anew else ''}persistent_workers=True: {waited}",
             )
         case "fetch" | "read" if not seen.workers and seen.wait_ms < WORKERS_HELP_MS:
             return
         case "fetch" | "read" if not seen.workers:
             doing = "computing" if seen.stage == "fetch" else "waiting for storage"
             yield Advice(
-                "DL207", f"num_workers=0: batches are made between two steps, mostly {doing}; give the loader workers"
+                "DL207", f"DataLoader(..., num_workers=2) or more: batches are made between two steps, mostly {doing}"
             )
         case "receive" if not seen.quietness.disturbances:
             yield Advice(
                 "",
-                f"{percent(seen.ready_share or 0)} of the batches were ready when they were asked for: the waiting is "
-                "for receiving them; hand over fewer, larger tensors",
+                f"return fewer, larger tensors: {percent(seen.ready_share or 0)} of the batches were ready when asked "
+                "for, and receiving them took the time",
             )
         case "fetch":
             yield Advice(
                 "",
-                f"the {counted(seen.workers, 'worker')} compute {percent(seen.busy_share or 0)} of the time: "
-                "raise num_workers while there are free CPUs, else make samples cheaper",
+                "raise num_workers while there are free CPUs, else reduce the CPU cost of __getitem__: "
+                f"{counted(seen.workers, 'worker')}, {percent(seen.busy_share or 0)} CPU",
             )
         case "read":
             yield Advice(
                 "",
-                f"the {counted(seen.workers, 'worker')} compute {percent(seen.busy_share or 0)} of the time and wait "
-                "for the rest (storage, network, a lock): raise num_workers, or read larger pieces",
+                "raise num_workers, or read larger pieces: "
+                f"{counted(seen.workers, 'worker')}, {percent(seen.busy_share or 0)} CPU, the rest I/O wait or locks",
             )

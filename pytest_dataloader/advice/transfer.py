@@ -21,17 +21,15 @@ def summary(use: DeviceUse) -> str:
     """The verdict in a clause, with its figure first."""
     match use.bound:
         case "input":
-            return f"input-bound: the device idles {of_a_step(use.idle_waiting)} while the host waits for the loader"
+            return f"input-bound: device idle {of_a_step(use.idle_waiting)}, data wait"
         case "transfer":
-            return f"transfer-bound: the device copies {of_a_step(use.copying)} and computes nothing meanwhile"
+            return f"transfer-bound: the device only copies {of_a_step(use.copying)}"
         case "host":
-            return (
-                f"host-bound: the device idles {of_a_step(use.idle_other)} while the host does other work than loading"
-            )
+            return f"host-bound: device idle {of_a_step(use.idle_other)}, not for the loader"
         case "device":
             return f"device-bound: the device computes {of_a_step(use.compute)}"
         case _:
-            return f"{counted(len(use.steps), 'step')}: too few to say what holds it up"
+            return f"{counted(len(use.steps), 'step')}: too few to name the bottleneck"
 
 
 _FOUND_BY = {"profiler": "of profiler.step()", "annotation": "of record_function", "loader": "from batch to batch"}
@@ -50,7 +48,7 @@ def details(use: DeviceUse) -> Iterator[str]:
     whole = sum(ms for _, ms in use.stages_while_starving)
     if whole:
         stages = ", ".join(f"{name} {percent(ms / whole)}" for name, ms in use.stages_while_starving)
-        yield f"while the device idles for the loader, its batches are in: {stages}"
+        yield f"during the data wait, batches are in: {stages}"
     for kind in use.copies:
         if kind.direction != "on_device":
             yield copies(kind)
@@ -62,15 +60,15 @@ def details(use: DeviceUse) -> Iterator[str]:
 def parts(use: DeviceUse) -> str:
     """Where a step goes: the four parts that are the whole."""
     return (
-        f"of a step of {figure(use.ms_per_step)} ms the device computes {percent(use.compute.value)}, "
-        f"only copies {percent(use.copying.value)}, idles {percent(use.idle_waiting.value)} while the host waits for "
-        f"the loader and {percent(use.idle_other.value)} otherwise"
+        f"{figure(use.ms_per_step)} ms per step: {percent(use.compute.value)} compute, "
+        f"{percent(use.copying.value)} copies only, {percent(use.idle_waiting.value)} idle in data wait, "
+        f"{percent(use.idle_other.value)} idle otherwise"
     )
 
 
 def of_a_step(share: StepShare) -> str:
     """A part of the steps with its interval."""
-    return f"{percent(share.value)} of a step ({100 * share.low:.0f} to {percent(share.high)} at 95 %)"
+    return f"{percent(share.value)} of a step (95 % CI {100 * share.low:.0f} to {percent(share.high)})"
 
 
 _DIRECTIONS = {
@@ -79,7 +77,7 @@ _DIRECTIONS = {
     "between_devices": "between devices",
     "unknown": "of an unknown kind",
 }
-_SOURCES = {"pinned": "pinned memory", "pageable": "pageable memory", "unknown": "memory of which the trace is silent"}
+_SOURCES = {"pinned": "pinned memory", "pageable": "pageable memory", "unknown": "memory of unknown kind"}
 
 
 def copies(kind: Copies) -> str:
@@ -88,15 +86,15 @@ def copies(kind: Copies) -> str:
     rate = kind.gigabytes_per_second
     amount = [size(kind.bytes)] if kind.bytes is not None else []
     speed = [f"{figure(rate)} GB/s"] if rate is not None else []
-    held = [f"{each} {word}" for each, word in _held(kind) if each]
+    modes = [f"{each} {word}" for each, word in _modes(kind) if each]
     beside = percent(kind.beside_compute_ms / kind.ms) if kind.ms else "0 %"
-    told = [*amount, *speed, " and ".join(held), f"{beside} overlapped with kernels"]
-    return f"{kind.count:,} copies {_DIRECTIONS[kind.direction]}{source}: {', '.join(filter(None, told))}"
+    facts = [*amount, *speed, " and ".join(modes), f"{beside} overlapped with kernels"]
+    return f"{kind.count:,} copies {_DIRECTIONS[kind.direction]}{source}: {', '.join(filter(None, facts))}"
 
 
-def _held(kind: Copies) -> list[tuple[int, str]]:
+def _modes(kind: Copies) -> list[tuple[int, str]]:
     unknown = kind.count - kind.blocking - kind.non_blocking
-    return [(kind.blocking, "blocking"), (kind.non_blocking, "non-blocking"), (unknown, "of which that is unknown")]
+    return [(kind.blocking, "blocking"), (kind.non_blocking, "non-blocking"), (unknown, "of unknown kind")]
 
 
 def synchronisations(each: Synchronisations, steps: int) -> str:
@@ -116,8 +114,8 @@ def _tried(gains: tuple[Gain, ...]) -> Iterator[Advice]:
             low, high = (100 * share for share in each.interval)
             yield Advice(
                 each.code,
-                f"{each.way}: a step takes {figure(each.ms)} ms, not {figure(each.ms_now)} ms: "
-                f"{percent(each.saved)} less ({low:.0f} to {high:.0f} % at 95 %)",
+                f"{each.way}: {figure(each.ms)} ms per step, now {figure(each.ms_now)} ms, "
+                f"{percent(each.saved)} less (95 % CI {low:.0f} to {high:.0f} %)",
             )
 
 
@@ -126,7 +124,7 @@ def _from_trace(use: DeviceUse) -> Iterator[Advice]:
     if kind == "input":
         most = f"it would save {percent(use.idle_waiting.value)} of a step at most"
         if use.has_workers is False:
-            yield Advice("DL207", f"num_workers=0 loads while the device idles: give the DataLoader workers; {most}")
+            yield Advice("DL207", f"DataLoader(..., num_workers=2) or more: {most}")
         else:
             yield Advice("", f"more workers, or a loader that needs less time for a batch: {most}")
     to_device = [each for each in use.copies if each.direction == "to_device"]
@@ -136,10 +134,10 @@ def _from_trace(use: DeviceUse) -> Iterator[Advice]:
     if share >= KEEPS_UP / 2:
         yield Advice(
             "",
-            "the batches lie in pageable memory: pin_memory=True, and non_blocking=True where they are copied; "
+            "DataLoader(..., pin_memory=True) and batch.to(device, non_blocking=True): "
             f"it would save {percent(share)} of a step at most",
         )
     if kind == "host":
         for each in use.synchronisations:
             if each.operator == _READ_OF_A_NUMBER and each.count >= len(use.steps):
-                yield Advice("DL108", f"{synchronisations(each, len(use.steps))}: read numbers every so many steps")
+                yield Advice("DL108", f"call .item() every N steps: {synchronisations(each, len(use.steps))}")

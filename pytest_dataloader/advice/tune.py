@@ -23,7 +23,7 @@ def recommendation(seen: Tuning, step_ms: float | None) -> str:
     if step_ms is not None:
         rate = f"{rate}, too few for steps of {figure(step_ms)} ms"
     if keeps:
-        return f"keep {seen.now}: nothing is clearly faster than its {rate}"
+        return f"keep {seen.now}: {rate}, nothing is clearly faster"
     if seen.gain < 1 + WORTHWHILE_GAIN:
         return f"DataLoader(..., {seen.recommendation}): {rate}, as many as {seen.now} gives"
     return f"DataLoader(..., {seen.recommendation}): {rate}, {seen.gain:.1f} times {seen.now}"
@@ -34,18 +34,18 @@ def advice(seen: Tuning) -> tuple[Advice, ...]:
     found = []
     if seen.settings is not None and seen.settings.num_workers and seen.gain >= 1 + WORTHWHILE_GAIN:
         if seen.now == "num_workers=0":
-            found.append(Advice("DL207", "without workers, every batch is made while the training step waits"))
+            found.append(Advice("DL207", "without workers, each training step waits for its batch"))
         if seen.settings.persistent_workers and "persistent" not in seen.now:
-            stale = "persistent workers keep the dataset as it was at their first epoch"
-            found.append(Advice("DL308", f"{stale}: not for one that changes between epochs"))
+            stale = "persistent workers keep their copy of the first epoch"
+            found.append(Advice("DL308", f"not for a dataset that changes between epochs: {stale}"))
     if any(row.source == "at most" for row in seen.rows) and not seen.keeps_up_with_ms:
-        waits = f"a sample waits for {percent(seen.waiting_share)} of its time"
-        found.append(Advice("", f"{waits}: a dataset with __getitems__(indices) can wait once for a whole batch"))
+        waits = f"{percent(seen.waiting_share)} of a sample's time is I/O wait"
+        found.append(Advice("", f"__getitems__(self, indices) in the dataset can wait once for a whole batch: {waits}"))
     if seen.sampler_share >= MAIN_SHARE:
-        draws = f"drawing its index takes {percent(seen.sampler_share)} of a sample's time"
-        found.append(Advice("", f"{draws}, in the main process whatever the workers: make the sampler cheaper"))
+        draws = f"it takes {percent(seen.sampler_share)} of a sample's time, in the main process"
+        found.append(Advice("", f"use a faster sampler: {draws}"))
     if seen.disturbances:
-        found.append(Advice("", f"the machine was busy ({seen.disturbances[0]}): repeat it when it is quiet"))
+        found.append(Advice("", f"repeat this on a quiet machine: {seen.disturbances[0]}"))
     return (*found, *(Advice(*_coded(note)) for note in seen.notes))
 
 

@@ -27,33 +27,32 @@ _SLOW_PICKLING_SECONDS = 0.5
 """Less than importing torch takes anew in each worker: 2 s of CPU time."""
 
 _NEW_ITERATOR = (
-    "make a new iterator in __iter__ (a generator function does, and return iter(...)): one that returns self, or what "
-    "was made before, is at its end when the next epoch asks"
+    "return a new iterator from __iter__: def __iter__(self): yield from self.samples. One that returns self is "
+    "exhausted in the next epoch"
 )
 
 _GIVE_CPUS_BACK = (
-    "look for the library that binds threads (GOMP_CPU_AFFINITY and KMP_AFFINITY do), or call "
-    "os.sched_setaffinity(0, range(os.cpu_count())) in worker_init_fn"
+    "unset GOMP_CPU_AFFINITY and KMP_AFFINITY, or call os.sched_setaffinity(0, range(os.cpu_count())) in worker_init_fn"
 )
 
-_WRITE_ASIDE = "write to a file of its own name, and os.replace() it into place: others then see the whole or nothing"
-_CLEAN_UP = "remove them where they are used: workers end without atexit, so that tempfile does not clean up after them"
+_WRITE_ASIDE = "write to a temporary file, then os.replace(temporary, path): other workers see the whole file or none"
+_CLEAN_UP = "use with tempfile.TemporaryDirectory(): workers end without atexit, so nothing else removes them"
 
-_OPENED_IN_THE_WORKER = "open it in the worker, at the first read, and close what the constructor opened"
+_OPENED_IN_THE_WORKER = "open it in the worker, at the first read, not in __init__"
 
 END_WHAT_WAS_STARTED = (
-    "end it in a finally around the yield: a thread that waits for a place in a queue, or a process, outlives its epoch"
+    "end it in a finally around the yield: a thread that waits for its queue, or a process, outlives the epoch"
 )
 
-IMPORTABLE = "workers find modules on sys.path only: install this one, or add its folder to pytest's pythonpath"
+IMPORTABLE = 'workers find modules on sys.path only: pip install -e . or pythonpath = ["."] in pytest\'s settings'
 
 
 def describe_worker_fault(seen: Workers) -> str:
-    """The fault in a line; the stack, innermost frame last, in lines of its own."""
+    """The fault in a line; why, its batch and the stack, innermost frame last, in lines of their own."""
     at = _where(seen)
     comma = "," if seen.fault == "exception" and at.startswith(" while") else ""
-    lines = [f"{_who(seen)} {_what(seen)}{comma}{at}{_more(seen)}"]
-    return "\n".join([*lines, *(f"    {frame}" for frame in seen.stack)])
+    lines = [f"{_who(seen)} {_what(seen)}{comma}{at}", *_more(seen), *(f"    {frame}" for frame in seen.stack)]
+    return "\n".join(lines)
 
 
 def _who(seen: Workers) -> str:
@@ -78,7 +77,7 @@ def _what(seen: Workers) -> str:
 
 
 def _where(seen: Workers) -> str:
-    at = {
+    return {
         "": " while making a batch" if seen.sample_indices else "",
         "starting": " while starting workers" if seen.worker is None else " while starting",
         "worker_init_fn": " in worker_init_fn",
@@ -89,42 +88,43 @@ def _where(seen: Workers) -> str:
         "sampling": " in the sampler",
         "exiting": " as it ended, after its last batch",
     }[seen.phase]
-    if not seen.sample_indices or seen.sample_indices == (seen.sample,):
-        return at
-    shown = ", ".join(repr(index) for index in seen.sample_indices[:_MOST_INDICES])
-    rest = len(seen.sample_indices) - _MOST_INDICES
-    return f"{at} (in flight: {shown}{f' and {rest} more' if rest > 0 else ''})"
 
 
-def _more(seen: Workers) -> str:
-    more = f": {seen.why}" if seen.why else ""
-    if seen.fault == "hang" and seen.waited_seconds >= 1 and f"{seen.waited_seconds:.0f} s" not in seen.why:
-        more += f" (given up after {seen.waited_seconds:.0f} s)"
+def _more(seen: Workers) -> Iterator[str]:
+    given_up = f"given up after {seen.waited_seconds:.0f} s"
+    waited = seen.fault == "hang" and seen.waited_seconds >= 1 and f"{seen.waited_seconds:.0f} s" not in seen.why
+    if seen.why:
+        yield f"{seen.why} ({given_up})" if waited else seen.why
+    elif waited:
+        yield given_up
     if seen.signal == "SIGKILL" and seen.oom_kills:
-        more += "; meanwhile the kernel ended a process for want of memory"
-    return more
+        yield "meanwhile the kernel killed a process: out of memory"
+    if seen.sample_indices and seen.sample_indices != (seen.sample,):
+        shown = ", ".join(repr(index) for index in seen.sample_indices[:_MOST_INDICES])
+        rest = len(seen.sample_indices) - _MOST_INDICES
+        yield f"batch in flight: {shown}{f' and {rest} more' if rest > 0 else ''}"
 
 
 def inherited(seen: Workers) -> str:
     """What all workers got by the fork, and why they must not use it."""
-    return "; ".join(_inherited(seen, handle) for handle in seen.inherited)
+    return "\n".join(_inherited(seen, handle) for handle in seen.inherited)
 
 
 def _inherited(seen: Workers, handle: InheritedHandle) -> str:
     who = f"{counted(seen.workers, 'worker')} {'reads' if seen.workers == 1 else 'read'}"
     what = f"{handle.attribute} ({handle.kind}, {handle.target})" if handle.attribute else handle.target
     why = {
-        "position": "it has one position, which each of them moves for all",
-        "stream": "it has one stream, of which each of them takes a part",
-        "library": f"{handle.kind.partition('.')[0] or 'its library'} does not allow that after a fork",
+        "position": "all workers move one file position",
+        "stream": "each worker gets a part of one stream",
+        "library": f"{handle.kind.partition('.')[0] or 'its library'} does not support that after a fork",
     }[handle.sharing]
-    return f"{who} from {what}, which was opened before the fork: {why}"
+    return f"{who} from {what}\nit was opened before the fork: {why}"
 
 
 def describe_processes_left(seen: Workers) -> str:
     """Who did not go."""
-    zombies = [f"worker process {pid} ended and was not waited for (a zombie)" for pid in seen.zombies]
-    return "; ".join([*(f"{each} did not end by itself" for each in seen.lingering), *zombies])
+    zombies = [f"worker process {pid} is a zombie: it ended and was never joined" for pid in seen.zombies]
+    return "\n".join([*(f"{each} does not end after its epoch" for each in seen.lingering), *zombies])
 
 
 def describe_workers(seen: Workers) -> str:
@@ -135,16 +135,19 @@ def describe_workers(seen: Workers) -> str:
     if not seen.workers:
         who = f"its {counted(seen.threads, 'worker')} are threads" if seen.threads else "the loader has no workers"
         return f"{delivered}, loaded in this process: {who}"
-    again = f"; {seen.restarts_per_epoch} restarted for the second epoch" if seen.restarts_per_epoch else ""
-    pickling = f"; {_pickling(seen)}" if (seen.pickling_cpu_seconds or 0.0) >= _SLOW_PICKLING_SECONDS else ""
-    return f"{counted(seen.workers, 'worker')} ({seen.start_method}) delivered {delivered}, and ended{again}{pickling}"
+    facts = [f"{counted(seen.workers, 'worker')} ({seen.start_method}): {delivered}"]
+    if seen.restarts_per_epoch:
+        facts.append(f"{counted(seen.restarts_per_epoch, 'worker')} restarted for epoch 2 (persistent_workers=False)")
+    if (seen.pickling_cpu_seconds or 0.0) >= _SLOW_PICKLING_SECONDS:
+        facts.append(_pickling(seen))
+    return "\n".join(facts)
 
 
 def _pickling(seen: Workers) -> str:
     """What a start under spawn or forkserver spends on handing the dataset over."""
-    each = "each worker" if seen.persistent else "each worker in every epoch"
+    each = "each worker" if seen.persistent else "each worker and epoch"
     seconds = figure(seen.pickling_cpu_seconds or 0.0)
-    return f"{size(seen.pickled_bytes or 0)} are pickled for {each}, which takes {seconds} s of CPU time"
+    return f"{seconds} s of CPU time to pickle {size(seen.pickled_bytes or 0)} for {each}"
 
 
 def _extent(seen: Workers) -> str:
@@ -155,30 +158,30 @@ def _extent(seen: Workers) -> str:
     most = max(epoch.batches for epoch in seen.epochs)
     if seen.batches_in_epoch > most:
         return f"{most:,} of the {counted(seen.batches_in_epoch, 'batch')} of an epoch"
-    return f"{counted(most, 'batch')} of an epoch that was not watched to its end"
+    return f"the first {counted(most, 'batch')} of an epoch"
 
 
 def empty(seen: Workers) -> str:
     """An epoch that gives nothing."""
     if seen.hollow:
-        does = "returns nothing" if seen.hollow_batch == "None" else "makes the same of all samples"
-        return f"every batch is {seen.hollow_batch}, {seen.hollow:,} of {seen.batches:,}: collate_fn {does}"
+        does = "returns nothing" if seen.hollow_batch == "None" else "returns the same for all samples"
+        return f"{seen.hollow:,} of {counted(seen.batches, 'batch')} are {seen.hollow_batch}: collate_fn {does}"
     return f"the epoch is empty: {seen.why}"
 
 
 def used_up(seen: Workers) -> str:
     """An epoch that gives nothing after one that did."""
-    return f"the second epoch is empty, after {counted(seen.batches, 'batch')} in the first: {seen.why}"
+    return f"the second epoch is empty, the first had {counted(seen.batches, 'batch')}\n{seen.why}"
 
 
 def files(seen: Workers) -> str:
     """Files that workers tear, and temporary ones that they leave."""
-    told = [*seen.torn_files]
+    facts = [*seen.torn_files]
     if left := seen.temporary_left:
         names = ", ".join(path.rpartition("/")[2] for path in left[:3])
         more = f" and {len(left) - 3:,} more" if len(left) > 3 else ""
-        told.append(f"workers end and leave {len(left):,} temporary files or folders: {names}{more}")
-    return "; ".join(told)
+        facts.append(f"{len(left):,} temporary files or folders left by workers: {names}{more}")
+    return "\n".join(facts)
 
 
 def file_advice(seen: Workers) -> tuple[Advice, ...]:
@@ -190,7 +193,7 @@ def file_advice(seen: Workers) -> tuple[Advice, ...]:
 def confined(seen: Workers) -> str:
     """Workers that may run on fewer CPUs than this process."""
     cpus = f"{seen.worker_cpus} of {counted(seen.process_cpus, 'CPU')}"
-    return f"{counted(seen.workers, 'worker')} may run on {cpus} together: something that they call has bound them"
+    return f"{counted(seen.workers, 'worker')} run on {cpus} only: a library has set their CPU affinity"
 
 
 def slow_start(seen: Workers) -> tuple[Advice, ...]:
@@ -198,13 +201,15 @@ def slow_start(seen: Workers) -> tuple[Advice, ...]:
     found = []
     if seen.start_method != "fork" and seen.workers:
         found.append(
-            Advice("", f"workers that {seen.start_method} import torch and your modules anew: keep imports light, use "
-                       "fewer workers, or preload them with multiprocessing.set_forkserver_preload")
+            Advice("", 'multiprocessing.set_forkserver_preload(["torch", ...]), or fewer imports: each worker of '
+                       f"{seen.start_method} imports torch and your modules again")
         )  # fmt: skip
     if (seen.pickling_cpu_seconds or 0.0) >= _SLOW_PICKLING_SECONDS:
-        found.append(Advice("DL301", f"{_pickling(seen)}: hold records in arrays or tensors, not in Python objects"))
+        found.append(Advice("DL301", f"keep records in arrays or tensors, not in Python objects: {_pickling(seen)}"))
     if seen.workers and not seen.persistent:
-        found.append(Advice("DL204", "persistent_workers=True pays for the start once and not in every epoch"))
+        found.append(
+            Advice("DL204", "DataLoader(..., persistent_workers=True): workers start once, not in every epoch")
+        )
     return tuple(found)
 
 
@@ -225,43 +230,41 @@ def _advice(seen: Workers) -> Iterator[Advice]:
     text = seen.exception
     if text.partition(":")[0].endswith("Warning"):
         yield Advice(
-            "", "warnings are errors in this run (-W error, filterwarnings): mend what it warns of, or let it pass"
+            "", "fix what it warns of, or filter it: warnings are errors in this run (-W error, filterwarnings)"
         )
     yield from _about_resources(text, seen)
     if seen.torn_files:
-        yield Advice("", f"{'; '.join(seen.torn_files)}: {_WRITE_ASIDE}")
+        yield Advice("", f"{_WRITE_ASIDE}. {'. '.join(seen.torn_files)}")
     if _CUDA in text:
         yield Advice("DL304", "read and collate on the CPU, and move batches to the device in the main process")
     if _SEED in text:
-        yield Advice("DL408", "take the seed % 2**32: torch's seeds have 64 bits, numpy's 32")
+        yield Advice("DL408", "seed % 2**32: seeds of torch have 64 bits, those of numpy 32")
     if text.startswith("StopIteration"):
-        yield Advice("DL309", "StopIteration in a map-style dataset or in collate_fn ends the epoch without an error: "
-                              "give next() a default, or raise another error")  # fmt: skip
+        yield Advice("DL309", "next(iterator, None), or raise another error: StopIteration in a map-style dataset or "
+                              "in collate_fn ends the epoch silently")  # fmt: skip
     if seen.fault == "exception" and seen.inherited:
-        yield Advice("DL303", f"{inherited(seen)}; {_OPENED_IN_THE_WORKER}")
+        yield Advice("DL303", f"{_OPENED_IN_THE_WORKER}. {inherited(seen).replace(chr(10), '. ')}")
     elif seen.fault == "exception" and seen.start_method == "fork" and seen.workers > 1 and _any(_TORN_HANDLES, text):
-        yield Advice("DL303", "a file that was opened before the fork is shared by all workers, and they move each "
-                              "other's position: open it in the worker")  # fmt: skip
+        yield Advice("DL303", "open the file in the worker: workers share the position of a file that was opened "
+                              "before the fork")  # fmt: skip
     if seen.phase == "starting" and seen.start_method != "fork":
         yield from _about_starting(seen)
     if seen.signal == "SIGKILL":
-        yield Advice("", "a kill without a trace is mostly for want of memory: the memory check tells what grows")
+        yield Advice("", "run the memory check: SIGKILL mostly means out of memory")
     if seen.signal in _CRASHES:
-        yield Advice("", "native code crashed: python -X faulthandler, with num_workers=0, prints where")
+        yield Advice("", "python -X faulthandler with num_workers=0 prints where native code crashed")
     if seen.signal == "SIGBUS":
-        yield Advice("", "a bus error in shared memory: /dev/shm is full (docker run --shm-size=...), or a file that "
-                         "is mapped was cut short")  # fmt: skip
+        yield Advice("", "enlarge /dev/shm (docker run --shm-size=2g): SIGBUS means that it is full, or that a mapped "
+                         "file was truncated")  # fmt: skip
     if seen.fault == "hang" and not text and seen.start_method == "fork" and seen.forked_threads:
         names = ", ".join(seen.forked_threads[:4])
-        yield Advice("", f"threads ran when the workers were forked ({names}): a lock that one of them held stays "
-                         "locked in the worker; start them later, or use forkserver")  # fmt: skip
+        yield Advice("", f"start these threads after the workers, or use forkserver: {names}. A lock that a thread has "
+                         "at the fork stays locked in the worker")  # fmt: skip
 
     elif seen.fault == "hang" and not text and seen.start_method == "fork" and _may_compute(seen):
-        pool = (
-            f"{counted(seen.native_threads, 'thread')} of libraries ran when the workers were forked, and none in them"
-        )
-        yield Advice("", f"{pool}: if this line computes with a pool of them (OpenMP, BLAS), leave "
-                         "torch.set_num_threads(1) as it is in workers, or use forkserver")  # fmt: skip
+        pool = f"{counted(seen.native_threads, 'thread')} of libraries ran at the fork, and none run in the workers"
+        yield Advice("", f"keep torch.set_num_threads(1) in workers, or use forkserver, if this line computes with "
+                         f"OpenMP or BLAS. {pool}")  # fmt: skip
 
 
 def _may_compute(seen: Workers) -> bool:
@@ -272,11 +275,11 @@ def _may_compute(seen: Workers) -> bool:
 
 def _about_resources(text: str, seen: Workers) -> Iterator[Advice]:
     if _any(_SHARED_MEMORY_FULL, text):
-        yield Advice("", "/dev/shm is too small for the batches in flight: enlarge it (docker run --shm-size=...), or "
-                         "lower batch_size, prefetch_factor or num_workers")  # fmt: skip
+        yield Advice("", "enlarge /dev/shm (docker run --shm-size=2g), or lower batch_size, prefetch_factor or "
+                         "num_workers: prefetched batches do not fit")  # fmt: skip
     if _any(_DESCRIPTORS, text):
-        yield Advice("", "each tensor on its way takes a descriptor: raise ulimit -n, return fewer tensors a batch, or "
-                         "lower prefetch_factor or num_workers")  # fmt: skip
+        yield Advice("", "raise ulimit -n, return fewer tensors a batch, or lower prefetch_factor or num_workers: each "
+                         "prefetched tensor takes a descriptor")  # fmt: skip
     elif seen.phase == "sending" and _any(_UNPICKLABLE, text):
         yield Advice("", "return tensors, arrays or plain values from the dataset and collate_fn: no lambdas, "
                          "generators, open files or local classes")  # fmt: skip
@@ -284,13 +287,13 @@ def _about_resources(text: str, seen: Workers) -> Iterator[Advice]:
 
 def _about_starting(seen: Workers) -> Iterator[Advice]:
     if _any(_UNPICKLABLE, seen.exception):
-        yield Advice("DL306", f"{seen.start_method} pickles dataset, collate_fn and worker_init_fn: hand over "
-                              "functions and classes of a module, make in the worker what does not pickle")  # fmt: skip
+        yield Advice("DL306", f"use functions and classes of a module, and make in the worker what does not pickle: "
+                              f"{seen.start_method} pickles dataset, collate_fn and worker_init_fn")  # fmt: skip
     if _MISSING in seen.why:
         yield Advice("", IMPORTABLE)
     elif seen.fault == "exit":
-        yield Advice("DL307", "workers that are spawned import the script anew: what starts them belongs under "
-                              'if __name__ == "__main__"; what the worker printed tells more')  # fmt: skip
+        yield Advice("DL307", 'start training under if __name__ == "__main__": spawned workers import the script '
+                              "again. See also what the worker printed")  # fmt: skip
 
 
 def _any(signs: Sequence[str], text: Any) -> bool:

@@ -10,7 +10,7 @@ from pytest_dataloader.errors import EmptyEpoch
 from pytest_dataloader.probe.loader.borrowing import borrow
 from pytest_dataloader.probe.timing.cost import LEAST_UNITS, Cost, measure_cost
 from pytest_dataloader.probe.timing.evidence import Baseline
-from pytest_dataloader.quantities import figure, percent
+from pytest_dataloader.quantities import counted, figure
 from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _HOPELESS = 1.5
 running processes, 650 pairs of equal runs cost up to 1.55 times what they cost before by every measure (copies of a
 megabyte; 1.26 for the other kinds), so that this leaves room (benchmarks/baseline_power.py)."""
 
-_MEANT = Advice("", "if this is what it should cost from now on, record it with --dataloader-update-baseline")
+_MEANT = Advice("", "pytest --dataloader-update-baseline, if this cost is accepted")
 
 
 def measure(
@@ -77,23 +77,23 @@ def judge(evidence: Baseline, *, tolerance: Share | None = None) -> Verdict:
         return Verdict("not_measured", "the loader gave no batch: its epoch is empty")
     if cost.units < LEAST_UNITS:
         seconds = f"{cost.measured_seconds:.0f} s"
-        return Verdict("inconclusive", f"{seconds} gave {cost.units} turns of the loader, too few to cost it")
+        return Verdict("inconclusive", f"{counted(cost.units, 'measurement')} in {seconds}: too few for a cost")
     now = f"{figure(cost.cpu_ms_per_sample)} ms of CPU per sample"
     if evidence.recorded and evidence.known is None:
         return Verdict("passed", f"{now}, recorded")
     if evidence.known is None:
-        return Verdict("not_measured", f"{now}, not compared: {evidence.incomparable}")
+        return Verdict("not_measured", f"{now}, not compared\n{evidence.incomparable}")
     seen = (
-        f"{now}, {evidence.ratio:.2f} times the baseline "
-        f"({evidence.ratio_low:.2f} to {evidence.ratio_high:.2f} by the kernels; {percent(share)} more tolerated)"
+        f"{evidence.ratio:.2f} times the baseline, limit {1 + share:.2f} times\n"
+        f"{now}, {evidence.ratio_low:.2f} to {evidence.ratio_high:.2f} times by calibration kernel"
     )
     if evidence.recorded:
-        return Verdict("passed", f"{seen}, recorded")
+        return Verdict("passed", f"{seen}\nrecorded")
     disturbances = cost.quietness.disturbances
     if evidence.ratio_low > (1 + share) * (_HOPELESS if disturbances else 1.0):
         return Verdict("failed", seen, (_MEANT,))
     if evidence.ratio_low > 1 + share:
-        return Verdict("inconclusive", f"{seen}; the machine was too busy to say: {', '.join(disturbances)}")
+        return Verdict("inconclusive", f"{seen}\nthe machine was too busy to say: {', '.join(disturbances)}")
     if evidence.ratio > 1 + share:
-        return Verdict("inconclusive", f"{seen}: the kernels disagree")
+        return Verdict("inconclusive", f"{seen}\nthe calibration kernels disagree")
     return Verdict("passed", seen)

@@ -11,7 +11,7 @@ from pytest_dataloader.probe.timing import pairs
 from pytest_dataloader.probe.timing.evidence import Comparison
 from pytest_dataloader.probe.timing.pairs import Pair, Turns
 from pytest_dataloader.probe.timing.turns import Turn
-from pytest_dataloader.quantities import figure, percent
+from pytest_dataloader.quantities import counted, figure
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -80,15 +80,15 @@ def judge(evidence: Comparison, *, tolerance: Share | None = None) -> Verdict:
         return Verdict("not_measured", "one of the two loaders gave no batch: its epoch is empty", vacuous=True)
     if evidence.pairs < pairs.LEAST_PAIRS:
         seconds = f"{evidence.measured_seconds:.0f} s"
-        return Verdict("inconclusive", f"{seconds} gave {evidence.pairs} turns of each loader, too few to compare")
+        return Verdict(
+            "inconclusive", f"{counted(evidence.pairs, 'measurement')} of each loader in {seconds}: too few to compare"
+        )
     low, high = (f"{each:.3f}" for each in evidence.interval)
-    cost = f"{figure(evidence.ms_per_sample)} ms per sample to {figure(evidence.reference_ms_per_sample)} ms"
-    reason = (
-        f"{evidence.ratio:.3f} times the reference ({low} to {high} at 95 %; {cost}), {percent(share)} more tolerated"
-    )
+    cost = f"{figure(evidence.ms_per_sample)} ms per sample, reference {figure(evidence.reference_ms_per_sample)} ms"
+    reason = f"{evidence.ratio:.3f} times the reference (95 % CI {low} to {high}), limit {1 + share:.2f} times\n{cost}"
     surely_above, surely_below = evidence.certain
     if surely_above > 1 + share:
         return Verdict("failed", reason)
     if surely_below <= 1 + share:
         return Verdict("passed", reason)
-    return Verdict("inconclusive", f"{reason}: too close to call in {evidence.measured_seconds:.0f} s")
+    return Verdict("inconclusive", f"{reason}\ntoo close to call in {evidence.measured_seconds:.0f} s")

@@ -93,16 +93,16 @@ def _keepers(loader: Any, found: tuple[leaks.Found, leaks.Found]) -> tuple[Refer
 def judge(evidence: Fds, *, max_fd_use: Share | None = None) -> Verdict:
     """Fail for a leak, for a loader that cannot get by with the limit, and for a peak above ``max_fd_use`` of it."""
     advice = sentences.advice(evidence)
-    kept = f"; kept by {', '.join(map(str, evidence.kept_by))}" if evidence.kept_by else ""
+    kept = f"\nkept by {', '.join(map(str, evidence.kept_by))}" if evidence.kept_by else ""
     peak = f"peak {evidence.peak:,} of {evidence.limit:,} descriptors"
     if evidence.shortage:
-        return Verdict("failed", f"{evidence.shortage}; the limit is {evidence.limit:,}: not run", advice)
+        return Verdict("failed", f"{evidence.shortage}\nlimit {evidence.limit:,}: the loader was not run", advice)
     if any(words in evidence.exhausted for words in _DESCRIPTORS):
-        return Verdict(
-            "failed", f"descriptors ran out{kept}: {evidence.exhausted}; the limit is {evidence.limit:,}", advice
-        )
+        ran_out = f"out of descriptors, limit {evidence.limit:,}"
+        return Verdict("failed", f"{ran_out}: {evidence.exhausted}{kept}", advice)
     if evidence.leaks:
-        return Verdict("failed", f"left open: {'; '.join(map(str, evidence.leaks))}{kept}; {peak}", advice)
+        leaks = "\n".join(f"leaks {leak}" for leak in evidence.leaks)
+        return Verdict("failed", f"{leaks}{kept}\n{peak}", advice)
     if max_fd_use is not None and evidence.use > max_fd_use:
-        return Verdict("failed", f"{peak} ({100 * evidence.use:.1f} %); allowed: {100 * max_fd_use:.1f} %", advice)
+        return Verdict("failed", f"{peak} ({100 * evidence.use:.1f} %), limit {100 * max_fd_use:.1f} %", advice)
     return without_fault(evidence, peak=peak, nothing="nothing left open", doubts=evidence.unclear, advice=advice)

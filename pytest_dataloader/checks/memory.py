@@ -17,7 +17,7 @@ from pytest_dataloader.probe.memory.evidence import Memory
 from pytest_dataloader.probe.memory.filling import filling_site
 from pytest_dataloader.probe.memory.growth import MATTERS, GrowthKind, with_kind
 from pytest_dataloader.probe.memory.reference_cycles import LARGE_CYCLES
-from pytest_dataloader.probe.memory.replacement import Replacement, try_replacement
+from pytest_dataloader.probe.memory.replacement import Replacement, container_type, try_replacement
 from pytest_dataloader.probe.memory.sampler_memory import NO_SAMPLER, SamplerMemory, sampler_memory
 from pytest_dataloader.quantities import size
 from pytest_dataloader.verdict import Verdict
@@ -75,6 +75,7 @@ def _evidence(
         kind=kinds[0],
         kinds=kinds,
         attribute=culprit.finest if culprit else found.accumulation.attribute,
+        container=container_type(loader.dataset, culprit.path) if culprit else "",
         type=culprit.type if culprit else "",
         count=culprit.count if culprit else 0,
         exposed_bytes=culprit.exposed_bytes if culprit else 0,

@@ -58,15 +58,15 @@ def judge(evidence: Portability, *, start_methods: StartMethods | None = None) -
     failed = [start for start in wanted if start.available and start.fault != "none"]
     certain = [start for start in failed if start.certain]
     if failed:
-        reason = "; ".join(filter(None, [*map(sentences.start_failure, failed), sentences.working(evidence)]))
+        reason = "\n".join(filter(None, [*map(sentences.start_failure, failed), sentences.working(evidence)]))
         return Verdict("failed" if certain else "inconclusive", reason, sentences.advice(evidence, failed))
     if any(start.empty for start in wanted):
-        return Verdict("not_measured", "workers start, and there is no batch to give: the epoch is empty", vacuous=True)
+        return Verdict("not_measured", "workers start, but give no batch: the epoch is empty", vacuous=True)
     if missing := [start.method for start in wanted if not start.available]:
         return Verdict(
-            "inconclusive", f"this system has no start method {', '.join(missing)}; {sentences.working(evidence)}"
+            "inconclusive", f"no start method {', '.join(missing)} on this system\n{sentences.working(evidence)}"
         )
     if evidence.starts:
         return Verdict("passed", f"{sentences.working(evidence)}{sentences.luggage(evidence)}")
-    would = f"; with workers, {evidence.attribute} ({evidence.what}) would not pickle" if evidence.attribute else ""
+    would = f"\nwith workers, {evidence.attribute} ({evidence.what}) would not pickle" if evidence.attribute else ""
     return Verdict("passed", f"the loader has no worker processes to start{would}")

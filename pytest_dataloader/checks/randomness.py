@@ -48,7 +48,7 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
     """
     started = time.monotonic()
     if has_thread_workers(loader):
-        raise NotMeasured("its workers are threads of one process: what each of them draws cannot be told apart")
+        raise NotMeasured("its workers are threads of one process: their draws cannot be attributed")
     iterable = torch_private.reads_by_iteration(loader)
     workers = min(_WORKERS, loader.num_workers)
     natural = repeated_reads.undisturbed_calls(loader)
@@ -90,7 +90,7 @@ def measure(loader: Any, *, setting: Setting) -> Randomness:
         ranks=ranks,
         start_method=start_method_of(loader),
         persistent_workers=bool(loader.persistent_workers),
-        partly=("slow samples: not all that were planned were read",) if cut else (),
+        partly=("slow samples: not all planned samples were read",) if cut else (),
         seconds=round(time.monotonic() - started, 3),
         changed_by_reading=changed_by_reading,
         seeds_process=() if workers else draws.reseeded_globals,
@@ -137,5 +137,5 @@ def judge(evidence: Randomness) -> Verdict:
     if evidence.faults:
         return Verdict("inconclusive", sentences.describe_draw_faults(evidence), sentences.advice(evidence)[:1])
     if not evidence.samples_read:
-        return Verdict("not_measured", "no sample came: its own iteration reads none of its dataset", vacuous=True)
+        return Verdict("not_measured", "no sample came: its __iter__ reads none of its dataset", vacuous=True)
     return Verdict("passed", sentences.describe_draws(evidence), sentences.process_advice(evidence))

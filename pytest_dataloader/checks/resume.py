@@ -53,7 +53,7 @@ _LEAST = 2
 """Stops that are resumed in any case: one of each epoch, where two were run."""
 _MORE = 2
 """Workers with which a state of one worker is loaded."""
-_FOLLOWS = "batches follow the random state {}: a resumed run cannot be told from another"
+_FOLLOWS = "batches depend on the random state {}: a resumed run cannot be compared"
 _RUN_SECONDS = 0.4
 _MOST_TIMED = 2000
 
@@ -97,8 +97,9 @@ def measure(
     started = time.monotonic()
     methods = _methods(state, load)
     if without := _without_state(loader, methods):
-        usual = ": torchdata's StatefulDataLoader has" if methods == StateMethods() else ""
-        raise NotMeasured(f"{type(without[-1]).__name__} has no {methods.state} and {methods.load}{usual}")
+        usual = ": see StatefulDataLoader of torchdata" if methods == StateMethods() else ""
+        which = f"{type(without[-1]).__name__} has no {methods.state} and {methods.load}"
+        raise NotMeasured(f"not resumable: {which}{usual}")
     build = None if setting.build is None or rank_arguments(setting.build, 0, 1) else setting.build
     what = Resumable(loader, build, methods)
     seconds = setting.budget(_SECONDS, share=1 / 3)
@@ -118,9 +119,9 @@ def measure(
         setting.progress("running with and without snapshots", 0.8)
         timed = max(16, min(_MOST_TIMED, int(_RUN_SECONDS / max(1e-5, run.seconds_per_batch))))
         overhead = snapshot_overhead(loader, every, batches=timed)
-    partly = [f"{trial.resumed} of {trial.planned} stops were resumed"] if trial.resumed < trial.planned else []
+    partly = [f"{trial.resumed} of {trial.planned} stops were tried"] if trial.resumed < trial.planned else []
     if not run.ended[0]:
-        partly.append(f"the first {len(run.epochs[0])} batches of an epoch were run, not its end")
+        partly.append(f"the first {len(run.epochs[0])} batches of an epoch were run")
     return Resume(
         stops=tuple(trial.found),
         batches=sum(map(len, run.epochs)),
@@ -268,7 +269,7 @@ def judge(
     What another number of workers makes of a state is stated, and fails where ``resume_workers`` asks for it.
     """
     if not evidence.stops:
-        return Verdict("not_measured", f"no stop was resumed{coverage(evidence.partly)}", vacuous=True)
+        return Verdict("not_measured", f"no stop was tried{coverage(evidence.partly)}", vacuous=True)
     wrong = [stop for stop in evidence.stops if stop.outcome not in RIGHT]
     if wrong:
         unsure = all(stop.outcome in UNSURE_STOPS for stop in wrong)
@@ -278,13 +279,16 @@ def judge(
             return Verdict("failed", sentences.reloaded(evidence), sentences.reload_advice(evidence))
         if not evidence.reloaded:
             return Verdict("not_measured", sentences.not_reloaded(evidence, resume_workers))
-    part, told, cost = coverage(evidence.partly), sentences.exact(evidence), evidence.overhead
+    part, seen, cost = coverage(evidence.partly), sentences.exact(evidence), evidence.overhead
     lines, advice = sentences.reloaded_line(evidence), sentences.reload_advice(evidence)
     if max_snapshot_overhead is None:
-        return Verdict("passed", told + part + lines, advice)
+        return Verdict("passed", seen + part + lines, advice)
     if cost is None:
-        return Verdict("not_measured", f"{told}; what snapshots cost could not be measured{part}")
-    allowed = f"{told}, at most {100 * max_snapshot_overhead:.0f} % asked for{part}"
+        return Verdict("not_measured", f"the cost of snapshots could not be measured\n{seen}{part}")
+    limit = f"limit {100 * max_snapshot_overhead:.0f} % of CPU time for snapshots"
+    if cost.share <= max_snapshot_overhead:
+        return Verdict("passed", f"{seen}\n{limit}{part}{lines}", advice)
+    over = f"{100 * cost.share:.0f} % of CPU time goes into snapshots, limit {100 * max_snapshot_overhead:.0f} %"
     if cost.least > max_snapshot_overhead:
-        return Verdict("failed", allowed, (sentences.FEWER_SNAPSHOTS,))
-    return Verdict("passed" if cost.share <= max_snapshot_overhead else "inconclusive", allowed + lines, advice)
+        return Verdict("failed", f"{over}\n{seen}{part}", (sentences.FEWER_SNAPSHOTS,))
+    return Verdict("inconclusive", f"{over}\ntoo close to call\n{seen}{part}{lines}", advice)

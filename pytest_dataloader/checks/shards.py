@@ -33,6 +33,7 @@ _WORLDS = (2, 4, 8, 3, 5, 6, 7, 1)
 _SECONDS = 4.0
 _SHARE_SECONDS = 1.0
 """For an epoch of what a real rank reads."""
+_DEADLOCK = "ranks with more batches hang in their next collective operation"
 _MOST_OF = 0.5
 """Ranks that have this share of their contents in common were not given parts; less may come by chance."""
 
@@ -83,7 +84,7 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
         whole = _alone(found)
     again = _alone(found, same_seeds=True)
     if (iterable or found.by_content) and whole.complete and set(again.epochs[0]) != set(whole.epochs[0]):
-        raise NotMeasured("the dataset gives random samples: the shares of ranks cannot be told apart by content")
+        raise NotMeasured("samples are random: the shards of ranks cannot be compared by content")
     worlds: list[World] = []
     same_seeds, own_states = False, None
     for size in _WORLDS if world_size is None else (world_size,):
@@ -98,7 +99,7 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
     seen = f"{', '.join(most)} and {last}" if most else last
     partly = [] if world_size is not None or len(worlds) == len(_WORLDS) else [f"{seen} ranks were simulated"]
     if not all(world.complete for world in worlds):
-        partly.append("the shares were read in part: what is complete cannot be said")
+        partly.append("shards were read in part: completeness is not known")
     return Shards(
         worlds=tuple(worlds),
         how=found.how,
@@ -153,7 +154,7 @@ def judge(evidence: Shards, *, world_size: Count | None = None) -> Verdict:
     simulated = _of_worlds(evidence, world_size)
     worse = min(real, simulated, key=lambda verdict: ("failed", "inconclusive", "passed").index(verdict.outcome))
     reasons = [each.reason for each in (real, simulated) if each.outcome == worse.outcome]
-    return replace(worse, reason="; simulated: ".join(reasons))
+    return replace(worse, reason="\nsimulated: ".join(reasons))
 
 
 def _of_job(seen: Overlap, *, insist: bool) -> Verdict:
@@ -161,12 +162,12 @@ def _of_job(seen: Overlap, *, insist: bool) -> Verdict:
     ranks, shard = sentences.job(seen), (sentences.shard(iterable=seen.iterable),)
     if seen.unequal:
         lengths = f"{min(seen.batches):,} to {max(seen.batches):,} batches"
-        return Verdict("failed", f"{ranks} have {lengths}: some wait for ever", (sentences.EQUALISE,))
+        return Verdict("failed", f"{ranks} have {lengths}\n{_DEADLOCK}", (sentences.EQUALISE,))
     if seen.alike:
-        told = f"{ranks} read the same samples in the same order{sentences.who_share(seen)}"
+        same = f"{ranks} read the same samples in the same order{sentences.who_share(seen)}"
         if seen.by == "indices" and not seen.shuffles and not insist:
-            return Verdict("inconclusive", f"{told}: right for an evaluation on every rank, wrong in training", shard)
-        return Verdict("failed", told, shard)
+            return Verdict("inconclusive", f"{same}\nright in evaluation on every rank, wrong in training", shard)
+        return Verdict("failed", same, shard)
     shared = seen.repeated if seen.by == "indices" or not seen.repeated else seen.most_shared
     if shared and not seen.replaces:
         if seen.sure if seen.by == "indices" else shared >= _MOST_OF:
@@ -174,7 +175,7 @@ def _of_job(seen: Overlap, *, insist: bool) -> Verdict:
         return Verdict("inconclusive", sentences.describe_overlap(seen) + sentences.unsure(seen), shard)
     if seen.lost:
         lost = sentences.estimate(seen, seen.lost)
-        return Verdict("failed", f"{ranks}: {lost} samples come on none of them", (sentences.COVER,))
+        return Verdict("failed", f"{ranks}: {lost} samples are read by none", (sentences.COVER,))
     return Verdict("passed", sentences.healthy_job(seen))
 
 
@@ -199,17 +200,19 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
             return Verdict("failed", f"{ranks}: {seen}{part}", (change,))
         if world.unequal and (world_size or not evidence.iterable):
             seen = f"{min(world.batches)} to {max(world.batches)} batches"
-            return Verdict("failed", f"{ranks} have {seen}: some wait for ever", (sentences.EQUALISE,))
+            return Verdict("failed", f"{ranks} have {seen}\n{_DEADLOCK}", (sentences.EQUALISE,))
     if evidence.shuffles and evidence.takes_epochs and all(world.same_order for world in worlds):
-        return Verdict("failed", "set_epoch changes nothing: ranks keep their order", (sentences.TELL_EPOCH,))
+        return Verdict(
+            "failed", "set_epoch changes nothing: the order is the same in every epoch", (sentences.TELL_EPOCH,)
+        )
     if doubtful := next((world for world in worlds if world.incomparable), None):
-        told = sentences.incomparable(doubtful, evidence.size)
-        return Verdict("inconclusive", f"{sentences.world(doubtful)}: {told}{part}")
-    told = sentences.healthy_worlds(evidence, worlds)
+        doubts = sentences.incomparable(doubtful, evidence.size)
+        return Verdict("inconclusive", f"{sentences.world(doubtful)}: {doubts}{part}")
+    seen = sentences.healthy_worlds(evidence, worlds)
     padded = any(world.padding for world in worlds)
     advice = (sentences.DO_NOT_PAD,) if padded and not evidence.shuffles else ()
     if evidence.same_seeds_needed:
-        told += ", only where all ranks have the same random state"
-        told += "" if evidence.own_states is None else sentences.otherwise(evidence.own_states, evidence.size)
-        return Verdict("inconclusive", told + part, (sentences.SAME_ORDER, *advice))
-    return Verdict("passed", told + part, advice)
+        seen += "\nonly if all ranks have the same random state"
+        seen += "" if evidence.own_states is None else sentences.otherwise(evidence.own_states, evidence.size)
+        return Verdict("inconclusive", seen + part, (sentences.SAME_ORDER, *advice))
+    return Verdict("passed", seen + part, advice)

@@ -97,14 +97,14 @@ def judge(evidence: Shm, *, max_shm: Bytes | None = None) -> Verdict:
     most = evidence.predicted_peak_bytes if unseen else evidence.peak_bytes
     peak = f"{'at most' if unseen else 'peak'} {size(most)} of {size(evidence.capacity_bytes)}"
     if evidence.shortage:
-        return Verdict("failed", f"{evidence.shortage}: not run", advice)
+        return Verdict("failed", f"{evidence.shortage}\nthe loader was not run", advice)
     if "No space left" in evidence.exhausted or "shared memory" in evidence.exhausted:
-        return Verdict("failed", f"/dev/shm ran out ({size(evidence.capacity_bytes)}): {evidence.exhausted}", advice)
+        return Verdict("failed", f"/dev/shm is full ({size(evidence.capacity_bytes)}): {evidence.exhausted}", advice)
     if evidence.leaks or evidence.names:
-        return Verdict("failed", f"{sentences.describe_segments_left(evidence)}; {peak}", advice)
+        return Verdict("failed", f"{sentences.describe_segments_left(evidence)}\n{peak}", advice)
     if max_shm is not None and most > max_shm:
-        return Verdict("inconclusive" if unseen else "failed", f"{peak}; allowed: {size(max_shm)}", advice)
+        return Verdict("inconclusive" if unseen else "failed", f"{peak}, limit {size(max_shm)}", advice)
     nothing = f"nothing left behind{sentences.describe_views(evidence)}"
-    told = f"batches name {counted(evidence.handed_over, 'segment')}, which whoever takes them must unlink"
-    doubts = (told,) if evidence.handed_over else evidence.unclear
+    handed_over = f"batches name {counted(evidence.handed_over, 'segment')}: the loop must unlink them"
+    doubts = (handed_over,) if evidence.handed_over else evidence.unclear
     return without_fault(evidence, peak=peak, nothing=nothing, doubts=doubts, advice=advice)

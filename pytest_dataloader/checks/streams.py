@@ -34,7 +34,7 @@ OUTER = ("throughput", "fds", "shm")
 NEEDS = {
     "stages": "the stages of its workers, which only a DataLoader has",
     "randomness": "a dataset whose samples can be read twice",
-    "shards": "a sampler or a dataset that is told a rank",
+    "shards": "a sampler or a dataset that takes a rank",
     "resume": "state_dict and load_state_dict",
     "portability": "workers that can be started by another method",
     "transfer": "a DataLoader, whose calls torch.profiler records",
@@ -134,22 +134,21 @@ def _of_contents(seen: Contents) -> Verdict:
     """Fail for a second epoch without a sample; what contents alone cannot say is not passed."""
     first, second = seen.samples
     if not second:
-        return Verdict("failed", f"the first epoch gave {counted(first, 'sample')} and the second none: it is used up")
+        return Verdict("failed", f"the second epoch is empty, the first had {counted(first, 'sample')}")
     if seen.faults:
         outcome: Outcome = "inconclusive" if all(fault.kind in UNSURE_ORDERS for fault in seen.faults) else "failed"
-        told = "; ".join(f"{fault.source}: {fault.detail}" for fault in seen.faults)
-        return Verdict(outcome, told, fault_advice(seen.faults, iterable=True))
-    told = f"{counted(first, 'sample')}, told apart by content"
+        faults = "\n".join(f"{fault.source}: {fault.detail}" for fault in seen.faults)
+        return Verdict(outcome, faults, fault_advice(seen.faults, iterable=True))
+    samples, how = counted(first, "sample"), "\nsamples were compared by content"
     if seen.twice:
-        return Verdict("inconclusive", f"{told}: {seen.twice:,} of them hold what another one holds")
+        return Verdict("inconclusive", f"{samples}, {seen.twice:,} of them equal to another one{how}")
     if not seen.common:
-        return Verdict("not_measured", f"{told}: the next epoch holds other ones, drawn anew or of other data")
+        return Verdict("not_measured", f"{samples}: none of them is in the next epoch, drawn anew or other data{how}")
     if not all(seen.complete):
-        part = "; an epoch was read in part"
-        return Verdict("passed", f"{told}: none twice{_order(seen)}{part}")
+        return Verdict("passed", f"{samples}: no duplicates{_order(seen)}{how}\nan epoch was read in part")
     if seen.common < max(seen.samples):
-        return Verdict("inconclusive", f"{told}: {seen.common:,} of them come in the next epoch of {second:,} as well")
-    return Verdict("passed", f"{told}: none twice, and the same ones in the next epoch{_order(seen)}")
+        return Verdict("inconclusive", f"{samples}: {seen.common:,} of them are among the {second:,} of epoch 2{how}")
+    return Verdict("passed", f"{samples}: no duplicates, the same in the next epoch{_order(seen)}{how}")
 
 
 def _order(seen: Contents) -> str:
@@ -160,17 +159,17 @@ def _of_held(seen: Held, limits: Mapping[str, Any]) -> Verdict:
     """Fail for what is left from epoch to epoch, and for a peak above its limit."""
     extent = f"seen in {counted(seen.epochs, 'epoch')}, {counted(seen.batches, 'batch')} together"
     if seen.left:
-        return Verdict("failed", f"left behind by four epochs, more than by two: {'; '.join(seen.left)}")
+        return Verdict("failed", f"leaks, more after four epochs than after two: {', '.join(seen.left)}")
     most_shm, most_fds = limits.get("max_shm"), limits.get("max_fd_use")
     if most_shm is not None and seen.peak_bytes > most_shm:
-        return Verdict("failed", f"peak {size(seen.peak_bytes)} in this process; allowed: {size(most_shm)}")
+        return Verdict("failed", f"peak {size(seen.peak_bytes)} in this process, limit {size(most_shm)}")
     if most_fds is not None and seen.peak > most_fds * seen.limit:
         use = f"peak {seen.peak} of {seen.limit} descriptors ({percent(seen.peak / seen.limit)})"
-        return Verdict("failed", f"{use}; allowed: {percent(most_fds)}")
+        return Verdict("failed", f"{use}, limit {percent(most_fds)}")
     if seen.stays:
-        stays = f"{counted(seen.stays, 'descriptor')} of batches on their way stay open, no more with each epoch"
-        return Verdict("passed", f"{stays}; {extent}")
-    return Verdict("passed", f"nothing left behind in this process; {extent}")
+        stays = f"{counted(seen.stays, 'descriptor')} of prefetched batches stay open, no more with each epoch"
+        return Verdict("passed", f"{stays}\n{extent}")
+    return Verdict("passed", f"nothing left open in this process\n{extent}")
 
 
 def _of_growth(seen: Growth) -> Verdict:
@@ -181,11 +180,11 @@ def _of_growth(seen: Growth) -> Verdict:
         return Verdict("not_measured", f"{looks}: too few to see memory grow", vacuous=True)
     grown = size(seen.private_bytes[-1] - seen.private_bytes[1])
     if min(steps) < _GROWS or steps[-1] < max(steps) / 4:
-        return Verdict("passed", f"this process does not go on growing: {grown} in the last of {looks}")
-    each = size(sum(steps) / (len(steps) * seen.batches_between))
+        return Verdict("passed", f"no lasting growth: {grown} in {looks}")
+    each = f"+{size(sum(steps) / (len(steps) * seen.batches_between))} per batch in this process"
     if seen.epochs < _EPOCHS:
-        return Verdict("inconclusive", f"this process grows by {each} a batch ({looks}): a cache that fills, or a leak")
-    return Verdict("failed", f"this process grows by {each} a batch, without an end in {looks}")
+        return Verdict("inconclusive", f"{each} ({looks})\na cache that fills, or a leak")
+    return Verdict("failed", f"leak: {each}, without end in {looks}")
 
 
 def _of_kept(seen: Growth, verdict: Verdict) -> Verdict:
@@ -195,7 +194,7 @@ def _of_kept(seen: Growth, verdict: Verdict) -> Verdict:
         return verdict
     fails = verdict.outcome == "failed" or kept.is_fault(_WHATEVER)
     advice = (Advice("", let_go(kept)),) if fails else verdict.advice
-    return Verdict("failed" if fails else verdict.outcome, f"{verdict.reason}; {kept_sentence(kept)}", advice)
+    return Verdict("failed" if fails else verdict.outcome, f"{verdict.reason}\n{kept_sentence(kept)}", advice)
 
 
 def _of_processes(seen: Processes, limits: Mapping[str, Any]) -> Verdict:
@@ -205,11 +204,11 @@ def _of_processes(seen: Processes, limits: Mapping[str, Any]) -> Verdict:
         f"{counted(seen.batches, 'batch')} in {counted(seen.epochs, 'epoch')}{'' if seen.whole else ', read in part'}"
     )
     if most is not None and took > most:
-        return Verdict("failed", f"the first batch took {figure(took)} s, at most {most:g} s allowed")
+        return Verdict("failed", f"{figure(took)} s to the first batch, limit {most:g} s")
     if seen.left_by_epochs:
-        return Verdict("failed", "; ".join(seen.left_by_epochs), (Advice("", END_WHAT_WAS_STARTED),))
+        return Verdict("failed", "\n".join(seen.left_by_epochs), (Advice("", END_WHAT_WAS_STARTED),))
     if not seen.children:
-        return Verdict("passed", f"it has no child processes; {came}, the first after {took:.2g} s")
+        return Verdict("passed", f"no child processes\n{came}, the first after {took:.2g} s")
     stay = f", {len(seen.outliving)} of which stay: {', '.join(sorted(set(seen.outliving)))}" if seen.outliving else ""
     ended = stay or ", all of which ended"
-    return Verdict("passed", f"{counted(seen.children, 'child process')}{ended}; {came}, the first after {took:.2g} s")
+    return Verdict("passed", f"{counted(seen.children, 'child process')}{ended}\n{came}, the first after {took:.2g} s")

@@ -148,11 +148,11 @@ def judge(
         reason = "the loader gave no batch: its epoch is empty"
         return Verdict("failed", reason) if tests else Verdict("not_measured", reason, vacuous=True)
     if not tests and not evidence.measured_seconds:
-        return Verdict("inconclusive", "the time was up before the loader was warm: it takes more seconds")
+        return Verdict("inconclusive", "the loader did not warm up in time: it needs more seconds")
     if not tests and not evidence.samples_per_second:
         why = evidence.quietness.sentence or "they came before"
         spent = f"{figure(evidence.measured_seconds)} s of measuring"
-        return Verdict("inconclusive", f"no batch was made in {spent} ({why})")
+        return Verdict("inconclusive", f"no batch in {spent}\n{why}")
     if not tests:
         low, high = (figure(each) for each in evidence.interval)
         reason = f"{figure(evidence.samples_per_second)} samples/s (95 % CI {low} to {high})"

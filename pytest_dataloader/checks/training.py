@@ -29,7 +29,7 @@ def judge(
     on a busy machine is inconclusive, unless its workers did not need the CPUs.
     """
     if evidence.fault:
-        return Verdict("failed", f"{evidence.fault}; before, {sentences.describe_training(evidence)}")
+        return Verdict("failed", f"{evidence.fault}\nbefore: {sentences.describe_training(evidence)}")
     if not evidence.batches:
         return Verdict("not_measured", "no batch of it came", vacuous=True)
     advice = sentences.advice(evidence)
@@ -37,20 +37,20 @@ def judge(
     missed, waits_too_long = [], False
     if max_input_wait is not None and evidence.input_wait_of_training > max_input_wait:
         waits_too_long = True
-        missed.append(f"{sentences.describe_wait_of_training(evidence)} (limit {percent(max_input_wait)})")
+        missed.append(f"{sentences.describe_wait_of_training(evidence)}, limit {percent(max_input_wait)}")
     if max_worker_growth is not None and evidence.growth_bytes_per_worker > max_worker_growth:
         grown = size(evidence.growth_bytes_per_worker)
-        missed.append(f"a worker grew by {grown} (limit {size(max_worker_growth)})")
+        missed.append(f"+{grown} in a worker, limit {size(max_worker_growth)}")
         advice = (sentences.GROWS, *advice)
     if max_fd_use is not None and evidence.fd_use > max_fd_use:
         opened = f"{evidence.descriptors:,} of {evidence.descriptor_limit:,} descriptors open"
-        missed.append(f"{opened} (limit {percent(max_fd_use)})")
+        missed.append(f"{opened}, limit {percent(max_fd_use)}")
         advice = (sentences.OPENS, *advice)
-    told = sentences.describe_training(evidence)
+    seen = sentences.describe_training(evidence)
     # Workers that wait for storage, and for a CPU next to never, are not slow for what others take.
     by_others = evidence.quietness.disturbances and not (evidence.workers and evidence.stage == "read")
     if waits_too_long and len(missed) == 1 and by_others:
-        return Verdict("inconclusive", f"{missed[0]}; {evidence.quietness.sentence}; {told}", advice)
+        return Verdict("inconclusive", f"{missed[0]}\n{evidence.quietness.sentence}\n{seen}", advice)
     if missed:
-        return Verdict("failed", f"{'; '.join(missed)}; {told}", advice)
-    return Verdict("passed", f"{waited}; {told}", advice)
+        return Verdict("failed", "\n".join([*missed, seen]), advice)
+    return Verdict("passed", f"{waited}\n{seen}", advice)

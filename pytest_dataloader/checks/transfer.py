@@ -48,10 +48,10 @@ def measure(
     """
     kind = accelerator()
     if kind is None:
-        raise NotMeasured("there is no accelerator here, of which torch.profiler could record what it does")
+        raise NotMeasured("no accelerator here that torch.profiler can record")
     own = step_at(step)
     if own is None and step_ms is None:
-        raise NotMeasured("it needs step, a training step, or step_ms, what one takes on the accelerator")
+        raise NotMeasured("needs step (a training step) or step_ms (its time on the accelerator)")
     taken = own if own is not None else stand_in(kind, step_ms or 0.0)
     now = way_of(loader, copies=own is None)
     setting.progress("training under the profiler", 0.1)
@@ -81,26 +81,26 @@ def judge(
     """
     use = evidence.use
     if max_input_wait is not None and not use.loader_calls:
-        return Verdict("not_measured", f"the trace holds no call of a DataLoader by the loop; {sentences.parts(use)}")
+        return Verdict("not_measured", f"no call of a DataLoader in the trace\n{sentences.parts(use)}")
     shares = [
         (share, allowed, words)
         for share, allowed, words in (
-            (use.idle, max_gpu_idle, "the device idles"),
-            (use.waited, max_input_wait, "the host waits for the loader"),
+            (use.idle, max_gpu_idle, "device idle:"),
+            (use.waited, max_input_wait, "data wait:"),
         )
         if allowed is not None
     ]
     advice = sentences.advice(evidence)
-    told = f"{sentences.summary(use)}; a step takes {figure(use.ms_per_step)} ms"
+    seen = f"{sentences.summary(use)}\n{figure(use.ms_per_step)} ms per step"
     if not shares:
-        return Verdict("passed", told, advice)
+        return Verdict("passed", seen, advice)
     outcomes = [_outcome(share, allowed) for share, allowed, _ in shares]
-    held = "; ".join(_sentence(*each) for each, outcome in zip(shares, outcomes, strict=True) if outcome != "kept")
-    if not held:
-        return Verdict("passed", "; ".join([*(_sentence(*each) for each in shares), told]), advice)
+    over = "\n".join(_sentence(*each) for each, outcome in zip(shares, outcomes, strict=True) if outcome != "kept")
+    if not over:
+        return Verdict("passed", "\n".join([*(_sentence(*each) for each in shares), seen]), advice)
     if evidence.quietness.disturbances:
-        return Verdict("inconclusive", f"{held}; {evidence.quietness.sentence}; {told}", advice)
-    return Verdict("failed" if "missed" in outcomes else "inconclusive", f"{held}; {told}", advice)
+        return Verdict("inconclusive", f"{over}\n{evidence.quietness.sentence}\n{seen}", advice)
+    return Verdict("failed" if "missed" in outcomes else "inconclusive", f"{over}\n{seen}", advice)
 
 
 def _outcome(share: of_device.StepShare, allowed: float) -> str:
@@ -109,4 +109,4 @@ def _outcome(share: of_device.StepShare, allowed: float) -> str:
 
 
 def _sentence(share: of_device.StepShare, allowed: float, words: str) -> str:
-    return f"{words} {sentences.of_a_step(share)}, at most {percent(allowed)} allowed"
+    return f"{words} {sentences.of_a_step(share)}, limit {percent(allowed)}"

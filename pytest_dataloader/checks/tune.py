@@ -83,7 +83,7 @@ def judge(evidence: Tuning, *, step_ms: Milliseconds | None = None) -> Verdict:
     if evidence.empty:
         return Verdict("not_measured", "the loader gave no batch: its epoch is empty")
     if not evidence.recommendation:
-        why = "; ".join(evidence.notes) or "it was interrupted before workers were tried"
+        why = "\n".join(evidence.notes) or "it was interrupted before workers were tried"
         return Verdict("not_measured", f"nothing to recommend: {why}")
-    so_far = "" if evidence.complete else ", as far as it was tried"
+    so_far = "" if evidence.complete else "\ninterrupted: not all settings were tried"
     return Verdict("passed", f"{sentences.recommendation(evidence, step_ms)}{so_far}", sentences.advice(evidence))

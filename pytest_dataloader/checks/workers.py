@@ -111,7 +111,7 @@ def judge(evidence: Workers, *, max_startup_seconds: Seconds | None = None) -> V
     if evidence.confined:
         return Verdict("failed", sentences.confined(evidence), advice)
     if evidence.left_by_epochs:
-        return Verdict("failed", "; ".join(evidence.left_by_epochs), advice)
+        return Verdict("failed", "\n".join(evidence.left_by_epochs), advice)
     if evidence.zombies or evidence.lingering:
         return Verdict("failed", sentences.describe_processes_left(evidence), advice)
     if evidence.torn_files or evidence.temporary_left:
@@ -119,9 +119,9 @@ def judge(evidence: Workers, *, max_startup_seconds: Seconds | None = None) -> V
     took = evidence.seconds_to_first_batch
     if max_startup_seconds is None or took is None or took <= max_startup_seconds:
         return Verdict("passed", sentences.describe_workers(evidence))
-    seen = f"the first batch took {figure(took)} s, at most {max_startup_seconds:g} s allowed"
+    seen = f"{figure(took)} s to the first batch, limit {max_startup_seconds:g} s"
     own = took - evidence.start_delay_seconds
     if own <= max_startup_seconds:
-        delay = f"{evidence.start_delay_seconds:.1f} s of it went to waiting for a CPU that others held"
-        return Verdict("inconclusive", f"{seen}; {delay}", sentences.slow_start(evidence))
+        delay = f"CPU contention took {evidence.start_delay_seconds:.1f} s of it"
+        return Verdict("inconclusive", f"{seen}\n{delay}", sentences.slow_start(evidence))
     return Verdict("failed", seen, sentences.slow_start(evidence))

@@ -42,7 +42,9 @@ def show_report(report: Report, given: argparse.Namespace, stream: TextIO) -> in
         "markdown": given.markdown,
     }
     for form, path in asked.items():
-        if path is not None and (wrong := writers.write_report(form, path, report.records)):
+        if path is None:
+            continue
+        if wrong := writers.write_report(form, path, report.records, quick=getattr(given, "quick", False)):
             print(printable(f"--{form}: {wrong}"), file=sys.stderr)
             status = EXIT_NOT_RUN
     return status

@@ -180,7 +180,7 @@ def _of_part(loader: Any, check: str, limits: Mapping[str, Any], verdict: Verdic
     """A verdict that says so where it is of the DataLoader inside a stream."""
     if not isinstance(loader, Stream) or not is_of_inner(check, loader, limits):
         return verdict
-    return replace(verdict, reason=f"{verdict.reason}; of the DataLoader inside, its attribute {loader.path}")
+    return replace(verdict, reason=f"{verdict.reason}\nof the DataLoader inside, its attribute {loader.path}")
 
 
 def _breakage(evidence: Any) -> str:

@@ -93,7 +93,7 @@ def cell(text: str) -> str:
     ('a\\\\|b \\\\*c\\\\* &lt;d> batch_size \\\\_e\\\\_', '100 %<br>of &#36;x')
     """
     escaped = _OBEYED.sub(r"\\\g<0>", printable(_shortened(text.strip())))
-    escaped = escaped.replace("&", "&amp;").replace("<", "&lt;")
+    escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace("\n    ", "\n&emsp;")
     return "".join(_ENTITIES.get(character, character) for character in escaped)
 
 

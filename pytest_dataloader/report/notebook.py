@@ -35,5 +35,5 @@ def _cells(record: Record) -> Iterator[str]:
         parts.append(f'<pre style="margin:0;line-height:1.2;font-family:monospace">{escape(drawn)}</pre>')
     for advice in record.advice:
         code = f"<b>{escape(advice.code)}</b>: " if advice.code else ""
-        parts.append(f"<div>&rarr; {code}{escape(advice.text)}</div>")
+        parts.append(f'<div style="white-space:pre-wrap">&rarr; {code}{escape(advice.text)}</div>')
     yield f'<td style="{_CELL}">{"".join(parts)}</td>'

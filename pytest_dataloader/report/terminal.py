@@ -45,6 +45,7 @@ _BOTTLENECKS = {
 _FOR_FILES = ("timeline",)
 """Evidence that nobody would read as text."""
 _PLACES = ("attribute_filled_at", "accumulating_filled_at")
+"""Figures that say where what is at fault is filled."""
 _RESULTS = ("tune", "transfer")
 """Checks whose drawing is their result."""
 
@@ -196,10 +197,8 @@ def _check(record: Record, verbosity: int) -> Iterator[RenderableType]:
     title = Text(f"{record.check} {_word(record)}", STYLES[record.verdict])
     yield _indented(Text.assemble(title, ": ", text(first)), 2)
     below: list[RenderableType] = [text(line.strip()) for line in more]
-    place = next((record.evidence[key] for key in _PLACES if record.evidence.get(key)), None)
-    stack = record.evidence.get("stack") or []
-    if not full and (place or stack):
-        below.append(text(f"at {place or stack[-1]}"))
+    if not full:
+        below += [text(place) for place in _places(record.evidence)]
     if full or is_result:
         below += drawing(record)
     if verbosity >= SHORT:
@@ -211,6 +210,16 @@ def _check(record: Record, verbosity: int) -> Iterator[RenderableType]:
             text(f"{name} = {_figure(value)}") for name, value in record.evidence.items() if name not in _FOR_FILES
         ]
     yield _indented(Group(*below), 4)
+
+
+def _places(evidence: Mapping[str, Any]) -> Iterator[str]:
+    """Where the cause is: who keeps what leaks, or the line at fault."""
+    if kept := evidence.get("kept_by"):
+        yield f"kept by {kept[0]['name']}{f' ({line})' if (line := kept[0]['line']) else ''}"
+    place = next((evidence[key] for key in _PLACES if evidence.get(key)), None)
+    frames = [frame for frame in evidence.get("stack") or () if frame.startswith("File ")]  # not their lines of code
+    if place or frames:
+        yield f"at {place or frames[-1]}"
 
 
 def _remedy(advice: Advice, verdict: Outcome) -> Text:

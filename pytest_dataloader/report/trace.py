@@ -143,7 +143,7 @@ class _Loader:
         making, sending = self._making[one["pid"]], self._sending[one["pid"]]
         yield from self._slice("wait", self._loop, one["asked_ms"], one["got_ms"], told)
         reading = {**told, "waiting_ms": one["read_waiting_ms"]}
-        yield from self._slice("read", making, one["index_ms"], one["fetched_ms"], reading)
+        yield from self._slice("load", making, one["index_ms"], one["fetched_ms"], reading)
         yield from self._slice("collate", making, one["fetched_ms"], one["collated_ms"], told)
         yield from self._slice("send", sending, one["packing_ms"], one["packed_ms"], told)
         yield from self._slice("receive", self._receiving, one["unpacking_ms"], one["unpacked_ms"], told)

@@ -129,7 +129,7 @@ TEXTS = 40_000
 CONTRACTS = {
     "workers": Contract(lambda: loader(Numbers(raises)), lambda: loader(Numbers()), "sample 40 is torn"),
     "fds": Contract(lambda: loader(Numbers(leaves_open)), lambda: loader(Numbers()), "left open"),
-    "shm": Contract(lambda: loader(Numbers(shares)), lambda: loader(Numbers()), "shared memory stays open"),
+    "shm": Contract(lambda: loader(Numbers(shares)), lambda: loader(Numbers()), "leaks 1 segment of torch per batch"),
     "throughput": Contract(
         lambda: loader(Numbers(waits)),
         lambda: loader(Numbers()),

@@ -62,7 +62,7 @@ def test_a_prepared_loader_is_not_accused(make: Any, check: str) -> None:
 
 
 def test_batches_that_are_skipped_are_told() -> None:
-    assert "224 samples, none missing, no duplicates" in verdict_of("order", resumed).reason
+    assert "224 samples: no duplicates, none missing" in verdict_of("order", resumed).reason
 
 
 def test_a_list_behind_a_prepared_loader_is_found() -> None:

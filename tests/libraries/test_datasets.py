@@ -91,4 +91,4 @@ def test_parts_of_nodes_are_disjoint(make: Any) -> None:
 def test_fewer_shards_than_workers_are_found() -> None:
     verdict = verdict_of("order", in_few_shards)
     assert verdict.outcome == "failed"
-    assert "2 of 4 workers get no sample: fewer shards than workers" in verdict.reason
+    assert "2 of 4 workers get no sample\nfewer shards than workers" in verdict.reason

@@ -64,4 +64,4 @@ def test_shares_of_the_loader_made_for_a_rank_are_disjoint() -> None:
 
 def test_a_sampler_that_is_never_told_the_epoch_is_found() -> None:
     verdict = verdict_of("order", deaf)
-    assert (verdict.outcome, verdict.reason) == ("failed", "Deaf: gives the same order in both epochs")
+    assert (verdict.outcome, verdict.reason) == ("failed", "Deaf: same order in both epochs, despite shuffling")

@@ -31,9 +31,7 @@ def loader():
     return DataLoader(Noisy(), num_workers=4, worker_init_fn=seed_worker)
 """
 ALONE = "derive the seed from `torch.initial_seed() % 2**32`, which differs by worker and epoch, or leave it to torch"
-WITH_TORCH = (
-    f"{ALONE}; take out `torch.manual_seed` (data.py:14) as well, as `torch.initial_seed()` is its number from then on"
-)
+WITH_TORCH = f"{ALONE}. Remove `torch.manual_seed` (data.py:14), too: `torch.initial_seed()` is its number from then on"
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def test_a_run_records_and_a_later_one_is_held_to_it(project: Project, mode: tup
     failure = next(case.find("failure") for name, case in project.cases.items() if "one" in name)
     assert failure is not None
     assert "times the baseline" in str(failure.get("message"))
-    assert "record it with --dataloader-update-baseline" in str(failure.get("message"))
+    assert "pytest --dataloader-update-baseline, if this cost is accepted" in str(failure.get("message"))
     seen = {name: loader["checks"]["baseline"] for name, loader in project.loaders.items()}
     assert {name: each["verdict"] for name, each in seen.items()} == {
         "one": "failed", "two": "passed", "test_it.py::test_it": "not_measured",

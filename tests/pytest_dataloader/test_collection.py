@@ -116,10 +116,10 @@ def test_the_list_names_each_limit_with_the_checks_that_hold_it(declared: Projec
     assert done.ret == 0
     assert done.outlines == [
         "train  proj.data:make",
-        "  step_ms = 3.5                  held by throughput, stages, transfer",
-        "  min_samples_per_second = 2000  held by throughput",
-        "  max_stall = 0.05               held by stages",
-        "  max_worker_growth = 32.0 MB    held by memory",
+        "  step_ms = 3.5                  used by throughput, stages, transfer",
+        "  min_samples_per_second = 2000  used by throughput",
+        "  max_stall = 0.05               used by stages",
+        "  max_worker_growth = 32.0 MB    used by memory",
         "  without a limit: workers, fds, shm, randomness, order, shards, resume, portability",
         "",
         "val  nowhere:make",

@@ -271,7 +271,7 @@ def test_a_loader_is_compared_with_a_reference(project: Project) -> None:
     }
     done.stdout.fnmatch_lines(
         [
-            "E *compare: * times the reference *, 50 % more tolerated",
+            "E *compare: * times the reference *, limit 1.50 times",
             "E *dataloader_throughput: expected a torch.utils.data.DataLoader, got list, whose items are no batches",
             "E *dataloader_throughput: tolerance: expected a share between 0 and 1, got 15",
         ]
@@ -283,3 +283,20 @@ def test_without_the_flag_nothing_is_compared(project: Project) -> None:
     project.path.joinpath("test_it.py").write_text(COMPARING)
     project.run("-k", "alike or slower")
     assert outcomes(project) == {"test_alike": "skipped", "test_slower": "skipped"}
+
+
+LINES = """
+from torch.utils.data import DataLoader
+
+
+def test_two(dataloader_shards):
+    for world_size in (1, 2):
+        dataloader_shards(lambda: DataLoader(list(range(64)), 8), world_size=world_size)
+"""
+
+
+def test_a_failing_fixture_shows_the_line_of_the_call_and_its_reason_once(project: Project) -> None:
+    project.pytester.makepyfile(test_lines=LINES)
+    shown = project.run("test_lines.py").stdout.str()
+    assert "test_lines.py:6: Failed" in shown
+    assert shown.count("2 ranks read the same samples") == 1

@@ -262,7 +262,7 @@ def test_the_timelines_of_all_loaders_are_one_trace(project: Project, mode: tupl
     processes = [event["args"]["name"] for event in events if event["name"] == "process_name"]
     assert processes.count("main process") in (1, 1 + len(mode))
     assert {"train: worker 0", "train: worker 1"} <= set(processes)
-    assert {event["name"] for event in events if event["ph"] == "X"} >= {"read", "send", "receive", "wait", "step"}
+    assert {event["name"] for event in events if event["ph"] == "X"} >= {"load", "send", "receive", "wait", "step"}
     held = {name: seen["checks"]["stages"]["evidence"] for name, seen in project.loaders.items()}
     assert len(held["val"]["timeline"]["batches"]) >= min(100, held["val"]["batches"]) > 0
     assert held["empty"]["timeline"] is None
@@ -305,7 +305,7 @@ def test_an_interrupted_run_writes_the_timelines_that_it_has(project: Project) -
     assert status == pytest.ExitCode.INTERRUPTED
     assert "dataloader timeline of test_it.py::test_first, test_it.py::test_second" in output
     events = json.loads(project.path.joinpath("ours.json").read_text())["traceEvents"]
-    assert {event["name"] for event in events if event["ph"] == "X"} == {"read", "collate", "wait"}
+    assert {event["name"] for event in events if event["ph"] == "X"} == {"load", "collate", "wait"}
 
 
 def test_a_trace_needs_measuring_on_the_command_line_and_is_left_alone_without(pytester: pytest.Pytester) -> None:
@@ -421,7 +421,7 @@ def test_a_target_of_which_nothing_was_measured_has_a_block_with_the_reasons(pro
             "  not measured: memory: the loader gives nothing: see fds",
             "ranks  2 not measured",
             "  not measured: shards: no sharding by rank*",
-            "  not measured: resume: DataLoader has no state_dict *",
+            "  not measured: resume: not resumable: DataLoader has no state_dict *",
         ],
         consecutive=False,
     )
@@ -500,7 +500,7 @@ def test_a_quick_run_collects_what_applies_and_starts_workers_by_one_method(proj
     assert "failed" not in verdicts.values()
     portability = loaders["plain"]["checks"]["portability"]
     assert [start["method"] for start in portability["evidence"]["starts"]] == ["fork"]
-    assert "picklable under forkserver and spawn" in portability["reason"]
+    assert "picklable for forkserver and spawn" in portability["reason"]
 
     assert set(loaders["ranks"]["checks"]) == {"shards"}
     assert [world["world_size"] for world in loaders["ranks"]["checks"]["shards"]["evidence"]["worlds"]] == [2]

@@ -54,7 +54,7 @@ def test_the_script_and_the_commands_run(project: Project, preloaded: Server) ->
     (script,) = blocks("python")
     project.path.joinpath("loop.py").write_text(script)
     run("loop.py")
-    told = {"startup", "read", "collate", "send", "receive", "wait", "step"}
+    told = {"startup", "load", "collate", "send", "receive", "wait", "step"}
     assert names(project.path / "ours.json") == told
     merging, measuring, _ = (
         [line.removeprefix("$ ").split() for line in each.splitlines()] for each in blocks("console")

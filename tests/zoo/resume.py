@@ -331,5 +331,5 @@ NAMED = {
 
 UNTOLD = {
     "plain": (lambda: DataLoader(rows(), 4), "has no state_dict"),
-    "random throughout": (make(functools.partial(Random, SIZE)), "cannot be told from another"),
+    "random throughout": (make(functools.partial(Random, SIZE)), "a resumed run cannot be compared"),
 }

@@ -214,31 +214,31 @@ def weighted_alike(rank: int = 0, world_size: int = 1) -> DataLoader[Any]:  # no
 FAULTS = {
     "weighted, with one seed": Case(lambda: weighted_alike, "read the same samples", "DL406"),
     "a callable that ignores its rank": Case(lambda: ignores_rank, "read the same samples", "DL406"),
-    "overlapping shares": Case(lambda: off_by_one, "samples come on several ranks", "DL406", 4),
-    "shares of unequal length": Case(lambda: unequal, "some wait for ever", "", 2),
+    "overlapping shares": Case(lambda: off_by_one, "samples are read by several", "DL406", 4),
+    "shares of unequal length": Case(lambda: unequal, "ranks with more batches hang", "", 2),
     "set_epoch without effect": Case(lambda: own_sampler, "set_epoch changes nothing", "DL401"),
     "no share asked for two ranks": Case(lambda: DataLoader(Rows(SIZE), 8), "read the same samples", "DL406", 2),
-    "buckets of which a whole round is left out": Case(lambda: in_too_few_buckets, "come on no rank", "DL406", 2),
+    "buckets of which a whole round is left out": Case(lambda: in_too_few_buckets, "are read by no rank", "DL406", 2),
     "stream by worker alone": Case(stream(by_worker_alone), "read the same samples", "DL405", 2),
-    "stream by rank or by worker": Case(stream(by_one_of_both), "samples come on several ranks", "DL406"),
-    "stream that loses its rest": Case(stream(loses_rest), "on no rank", "DL406"),
+    "stream by rank or by worker": Case(stream(by_one_of_both), "samples are read by several", "DL406"),
+    "stream that loses its rest": Case(stream(loses_rest), "are read by no rank", "DL406"),
 }
 
 CLEAN = {
-    "weighted, with a seed for each rank": Case(lambda: weighted_by_rank, "with replacement, each its own"),
+    "weighted, with a seed for each rank": Case(lambda: weighted_by_rank, "with replacement, each on its own"),
     "distributed sampler": Case(distributed),
-    "distributed sampler, padded": Case(lambda: distributed(SIZE + 1), "padding repeats"),
+    "distributed sampler, padded": Case(lambda: distributed(SIZE + 1), "samples repeated by padding"),
     "distributed sampler, cut": Case(lambda: distributed(SIZE + 1, drop_last=True)),
     "distributed sampler, in order": Case(lambda: distributed(shuffle=False)),
     "distributed sampler by arguments": Case(lambda: by_distributed_sampler),
     "distributed sampler by process group": Case(lambda: by_process_group),
     "own sampler": Case(lambda: reshuffles),
     "sets of rows": Case(lambda: by_sets),
-    "buckets of which the rest is left out": Case(lambda: in_buckets, "does not go round is left out"),
-    "batches dealt out, padded": Case(lambda: in_padded_batches, "padding repeats"),
+    "buckets of which the rest is left out": Case(lambda: in_buckets, "samples dropped at the end"),
+    "batches dealt out, padded": Case(lambda: in_padded_batches, "samples repeated by padding"),
     "stream by both": Case(stream(by_both)),
     "stream by both, no workers": Case(stream(by_both, 0)),
-    "stream in whole batches": Case(stream(in_whole_batches), "padding repeats"),
+    "stream in whole batches": Case(stream(in_whole_batches), "samples repeated by padding"),
 }
 
 UNSHARDED = {

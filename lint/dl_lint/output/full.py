@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.output.concise import mark
-from dl_lint.output.frame import frame, one_line
+from dl_lint.output.frame import frame, one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,4 +31,6 @@ def _block(reported: Reported, look: Look) -> Iterator[str]:
     for related in finding.related:
         yield f"{paint('bold green', 'note')}: {one_line(related.message)}"
         yield from frame(related.place, look, margin=margin)
-    yield f"{paint('bold cyan', 'help')}: {one_line(finding.remedy)}"
+    first, *code = finding.remedy.split("\n")
+    yield f"{paint('bold cyan', 'help')}: {one_line(first)}"
+    yield from map(printable, code)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dl_lint.flow.values import Class
 
 
-Told = TypeVar("Told")
+Head = TypeVar("Head")
 
 DEEPEST = 3
 """Containers in containers that are looked through: the lists of a dict of lists are two."""
@@ -42,6 +42,8 @@ class Container:
     reads: list[Indexed]
     samples: list[Value]
     size: sizes.Size
+    is_sequence: bool
+    """Whether nothing says that it is a dict or a table, so that indices lead to its items in order."""
 
 
 def owners(program: Program) -> list[Class]:
@@ -54,7 +56,7 @@ def owners(program: Program) -> list[Class]:
     return sorted(found, key=lambda one: len(_lineage(program, one)))
 
 
-def of_base(program: Program, cls: Class, read: ast.AST, told: Mapping[tuple[Value, ast.AST], Told]) -> Told | None:
+def of_base(program: Program, cls: Class, read: ast.AST, told: Mapping[tuple[Value, ast.AST], Head]) -> Head | None:
     """What was ``told`` of a class that ``cls`` derives from, whose container is read at the same place."""
     return next((told[base, read] for base in _lineage(program, cls)[1:] if (base, read) in told), None)
 
@@ -78,8 +80,17 @@ def of_python_objects(program: Program, cls: Class, reads: dict[str, list[Indexe
             samples = [one.value for one in sizes.filling(program, cls, attribute, filled)]
             each = list(sizes.filling(program, cls, attribute, filled, depth))
             size = sizes.size_each(program, each, _fields(program, indexed))
-            found.append(Container(attribute, _made_here(program, filled), indexed, samples, size))
+            sequence = not _is_keyed(program, cls, attribute)
+            found.append(Container(attribute, _made_here(program, filled), indexed, samples, size, sequence))
     return _originals(found)
+
+
+def _is_keyed(program: Program, cls: Class, attribute: str) -> bool:
+    """Whether an attribute may be a dict or a table."""
+    values = (names.bound_value(program, binding) for binding in _last_assignments(program, cls, attribute))
+    return any(
+        isinstance(one, Table) or containers.is_table(program, one) for value in values for one in alternatives(value)
+    )
 
 
 def _meant(program: Program, cls: Class, attribute: str, links: int = 2) -> str:

@@ -225,7 +225,7 @@ def epoch_of(loop: LoopNode) -> str | None:
     return loop.target.id if isinstance(loop, ForStatement) and isinstance(loop.target, ast.Name) else None
 
 
-@feature("samplers told the epoch")
+@feature("samplers that get the epoch")
 def may_be_told_epoch(program: Program, sampler: Sampler, near: ast.AST) -> bool:
     """Whether a ``set_epoch`` may reach a sampler: called on it, on its loader, or near by on what is not known."""
     nodes = (sampler.call, near)

@@ -126,7 +126,7 @@ def are_left_to_callers(program: Program, needed: tuple[Loader, ...], cls: Class
     return cls is not None and node is not None and coming_to(program, cls, node) == "nobody"
 
 
-@feature("objects of a class told apart", ())
+@feature("objects of a class distinguished", ())
 def _built(program: Program, cls: Class) -> tuple[tuple[Instance, bool], ...]:
     """The objects of ``cls`` and of classes that derive from it, outside of tests, each with whether workers may fetch
     from it: one that no known loader is given may go to any."""

@@ -82,7 +82,7 @@ def _of_iterable(given: _Arguments) -> Iterator[Finding]:
     for name, clashes in (("shuffle", _holds), ("sampler", _is_object), ("batch_sampler", _is_object)):
         if clashes(given[name]):
             message = f"`{name}` over an IterableDataset, which is read in the order of its own `__iter__`"
-            yield given.conflict(name, "dataset", message, f"leave `{name}` out; shuffle in `__iter__`")
+            yield given.conflict(name, "dataset", message, f"leave `{name}` out, and shuffle in `__iter__`")
 
 
 def _of_batch_sampler(given: _Arguments) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ in an `except`, every n-th step, behind a setting or after a model was deleted.
 ## Why is this bad?
 
 The caching allocator keeps freed blocks so that the next batch gets its memory without asking the driver. Emptying it
-waits for the device, and the next batch pays for `cudaMalloc` again: training took 1.3 to 1.4 times as long with it in
+waits for the device, and the next batch calls `cudaMalloc` again: training took 1.3 to 1.4 times as long with it in
 every step. It makes no room either: the allocator gives cached blocks back by itself before memory runs out.
 
 ## Example

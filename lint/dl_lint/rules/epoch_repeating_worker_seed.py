@@ -146,4 +146,4 @@ def _and_torch(project: Project, faults: list[_Fault], fixed: dict[Scope, ast.Ca
     if call is None or not any(project.place(call) < project.place(one.seeded.call) for one in faults):
         return ""
     at = project.told(project.place(call))
-    return f"; take out `torch.manual_seed` ({at}) as well, as `torch.initial_seed()` is its number from then on"
+    return f". Remove `torch.manual_seed` ({at}), too: `torch.initial_seed()` is its number from then on"

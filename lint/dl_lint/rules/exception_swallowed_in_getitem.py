@@ -10,7 +10,7 @@ exceptions are left alone, and so are handlers that do anything else, such as re
 
 Nobody learns how much of the data is gone: with 50 of 200 files cut off, an epoch ended without an error, and a quarter
 of what was learnt from were zeros. A missing mount, a typo in a path or a change of a library makes all samples
-fillers, and training goes on. A handler that fetches another sample recurses, or loops, for ever then.
+fillers, and training goes on. A handler that fetches another sample recurses, or loops, without end then.
 
 ## Example
 
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
     from dl_lint.project import Project
 
-REMEDY = "catch the reader's own exception, log the sample, and raise after a few; or leave out bad files beforehand"
+REMEDY = "catch the reader's own exception, log the sample, and raise after a few, or remove bad files beforehand"
 
 
 @rule("DL312", severity="bug")
@@ -77,7 +77,7 @@ def exception_swallowed_in_getitem(project: Project) -> Iterator[Finding]:
             if one.handler in seen:
                 continue
             seen.add(one.handler)
-            message = f"whatever fails while `{dataset.name}` reads a sample gives {one.instead}, and nobody is told: "
+            message = f"any exception while `{dataset.name}` reads a sample silently gives {one.instead}: "
             message += (
                 "where nothing can be read this never ends"
                 if one.endless

@@ -3,7 +3,7 @@
 ## What it does
 
 Finds `__getitem__` writing under a key that comes of its index, or adding, to a container that the dataset keeps on
-`self`, or into a record held there, by itself, in a method that it calls or in an object that the dataset holds; and
+`self`, or into a record kept there, by itself, in a method that it calls or in an object that the dataset holds; and
 methods on that path with an unbounded `lru_cache` or `cache`. Caches with a limit of a thousand entries, caches that
 drop some and one open file per shard are left alone.
 

@@ -72,9 +72,8 @@ def host_cpu_count_workers(project: Project) -> Iterator[Finding]:
                 project.place(count.call),
                 "this counts the CPUs of the host, not those that this process may use, and decides how many workers "
                 "a loader starts",
-                "count with `len(os.sched_getaffinity(0))` where there is one (`hasattr(os, 'sched_getaffinity')`: not "
-                "on macOS and Windows; from Python 3.13 `os.process_cpu_count()` works on all), or pass a number that "
-                "was measured for the job",
+                "count with `len(os.sched_getaffinity(0))` (Linux) or `os.process_cpu_count()` (from Python 3.13), or "
+                "pass a number that was measured for the job",
                 (Related(project.place(workers.node), "the loader's workers are counted by it"),),
                 _fix(project, count.call),
                 subject=(count,),

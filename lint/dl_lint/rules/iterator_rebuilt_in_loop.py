@@ -76,7 +76,7 @@ def iterator_rebuilt_in_loop(project: Project) -> Iterator[Finding]:
         yield Finding(
             project.place(call),
             _message(project, loaders[0]),
-            "make the iterator once before the loop, draw from it with `next`, and make it anew on StopIteration",
+            "make the iterator once before the loop, draw from it with `next`, and make another on StopIteration",
             (Related(made, "the loader is built here"), Related(project.place(loop), "the loop that repeats it")),
         )
 
@@ -96,12 +96,12 @@ def _takes_another(project: Project, source: ast.expr, loop: LoopNode) -> bool:
 
 
 def _message(project: Project, loader: Loader) -> str:
-    text = "`iter` starts the loader anew for every batch"
+    text = "`iter` restarts the loader for every batch"
     if project.workers(loader) in ("some", "unknown"):
-        text += ": workers are started, prefetch, and are thrown away after one batch"
+        text += ": workers start, prefetch, and end after one batch"
     shuffled = [project.argument(loader, name).value for name in ("shuffle", "sampler", "batch_sampler")]
     if all(alternatives(value) in ((ABSENT,), (Const(False, "bool"),)) for value in shuffled):
-        text += "; without shuffle it is the same first batch each time"
+        text += ", and without shuffle it is the same first batch each time"
     return text
 
 

@@ -74,7 +74,7 @@ def loader_built_in_epoch_loop(project: Project) -> Iterator[Finding]:
                     project.place(loader.call),
                     f"the loop at {project.told(place)} builds this loader again and again, from arguments that "
                     "do not depend on it, and its workers start again each time",
-                    "build it once, before the loop, with `persistent_workers=True`: without that, workers start anew "
+                    "build it once, before the loop, with `persistent_workers=True`: without that, workers restart "
                     "for each pass all the same",
                     (Related(place, "the loop that builds it again"),),
                 )

@@ -12,7 +12,7 @@ H200, 1.4 to 1.8 ms for a batch of 7 MB and 7.4 to 10 ms for one of 38 MB. Of a 
 pinned, the copy was under way after 0.06 to 0.2 ms. A plain `x.to(device, non_blocking=True)`, for which the driver
 stages the same bytes through its own pinned buffer, took 0.6 to 1.9 times as long as pinning by hand, by size and
 threads. With a blocking copy behind it, as in `x.pin_memory().to(device)`, the host also waits for all that the device
-has been given to do. Pinning pays where another thread does it: `DataLoader(pin_memory=True)` has such a thread.
+has been given to do. Pinning is worth it where another thread does it: `DataLoader(pin_memory=True)` has such a thread.
 
 Not flagged: a buffer that is pinned once and used again, pinning in a collate function or in a `pin_memory` method
 (the loader's thread runs those), and weights.

@@ -3,8 +3,8 @@
 ## What it does
 
 Finds loaders with workers that an epoch loop iterates more than once, without `persistent_workers=True`. The loop may
-stand in another function or file, or belong to the trainer of Lightning, composer, ignite or catalyst. The message says
-how many workers there are, and what is known of the number of passes: a validation in every n-th epoch is told as that.
+stand in another function or file, or belong to the trainer of Lightning, composer, ignite or catalyst. The message has
+the number of workers and what is known of the number of passes: a validation in every n-th epoch is reported as one.
 
 ## Why is this bad?
 
@@ -104,7 +104,7 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         yield Finding(
             project.place(loader.call),
             f"{by} iterates this loader again and again{passes}, and its {_workers(project, loader)} "
-            f"started anew for {'each of those' if passes == RARELY else 'every pass'}",
+            f"restarted for {'each of those' if passes == RARELY else 'every pass'}",
             f"pass {persistence.wanted(project, loader)}, so that the workers stay between epochs",
             (Related(place, "the Trainer takes it from here" if hooked else "iterated again by this"),),
             _fix(project, loader, safe=passes != RARELY),

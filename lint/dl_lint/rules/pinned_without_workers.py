@@ -9,7 +9,7 @@ whose batches are copied to the device.
 
 With workers, a thread of the loader pins batches while the model computes. Without workers there is no such thread:
 `next()` fetches the batch, allocates page-locked memory, copies the batch there and returns only then, so the training
-thread pays for one more copy of every batch, and nothing runs beside it. The copy to the device gains about what that
+thread makes one more copy of every batch, and nothing runs beside it. The copy to the device gains about what that
 costs: it is the workers that are missing.
 
 ## Example

@@ -95,6 +95,23 @@ COLUMNS = (
 RECORDS = "keep the records serialised, joined in one byte array with an array of offsets, or in a pyarrow table"
 
 
+def in_one_array(name: str) -> str:
+    """Code that keeps a list of numbers without a Python object for each; pytest-dataloader's check says the same."""
+    return f"keep numbers in one array, which workers share:\n    self.{name} = np.array(self.{name})"
+
+
+def packed_records(name: str) -> str:
+    """Code that keeps a list of any records without a Python object for each; pytest-dataloader's check says the
+    same."""
+    return f"""keep records in one array, which workers share:
+    packed = [pickle.dumps(each) for each in self.{name}]
+    self.ends = np.cumsum([len(each) for each in packed])
+    self.{name} = np.frombuffer(b"".join(packed), np.uint8)
+    # return len(self.ends) from __len__, and in __getitem__:
+    start = self.ends[index - 1] if index else 0
+    record = pickle.loads(self.{name}[start : self.ends[index]])"""
+
+
 @dataclass(frozen=True, slots=True)
 class Filled:
     """A container with the places that fill it, first to last, and what was said of a base's that is read here too."""
@@ -128,7 +145,7 @@ def _is_gone_over_once(project: Project, loader: Loader) -> bool:
 
 
 QUIET = (
-    Quiet("advice", "a base's container, read in the same place, was told already", _of_base),
+    Quiet("advice", "a base's container, read in the same place, was reported", _of_base),
     Quiet("advice", "nothing trains on its objects: they are evaluated, or gone over once", _only_evaluated),
 )
 
@@ -168,21 +185,17 @@ def _finding(project: Project, cls: Class, remedy: str, several: list[Filled]) -
         fills = "or filled here" if one is first else f"`self.{one.container.attribute}` is filled here"
         related += [Related(project.place(node), fills) for node in one.places[one is first :]]
         if one.head is not None:
-            related.append(Related(one.head, "filled in a base as well, and mended with this"))
+            related.append(Related(one.head, "filled in a base as well, and fixed with this"))
     names = [f"`self.{one.container.attribute}`" for one in several]
     subject = f"{', '.join(names[:-1])} and {names[-1]} each hold" if len(names) > 1 else f"{names[0]} holds"
     direct = any(read.direct for one in several for read in one.container.reads)
-    holds = (
-        f"a Python object for each sample, and fetching one ({project.told(at)}) reads it"
-        if direct
-        else f"Python objects, and fetching a sample ({project.told(at)}) looks one of them up"
-    )
+    objects = "a Python object for each sample" if direct else "Python objects"
     size = sizes.together([one.container.size for one in several])
     return Finding(
         project.place(first.places[0]),
-        f"{subject} {holds}: every worker comes to own a copy of all of them, as each read writes to a reference count"
-        f"{_cost(size, workers.numbers(project, cls))}",
-        remedy,
+        f"{subject} {objects}: every worker copies them all (copy-on-write), as reading one ({project.told(at)}) "
+        f"writes to its reference count{_cost(size, workers.numbers(project, cls))}",
+        _remedy(remedy, several),
         tuple(related),
         subject=(project, cls, several),
         cost=size.bytes or None,
@@ -196,7 +209,20 @@ def _cost(size: Size, range_: tuple[int, int] | None) -> str:
     numbers = f"{most}" if fewest == most else f"{fewest} to {most}"
     each = f"{'at least' if size.least else 'about'} {size.bytes:,} bytes for {size.of}"
     where = f" in each of {numbers} workers" if most > 1 else " in each worker"
-    return f"; {each}{where}" if size.bytes else ""
+    return f", {each}{where}" if size.bytes else ""
+
+
+def _remedy(form: str, several: list[Filled]) -> str:
+    """What to write: code for lists that are indexed by the sample, that of the first where there are several."""
+    one, *others = containers = [each.container for each in several]
+    lists = all(each.is_sequence for each in containers)
+    by_sample = all(read.direct and read.depth == 1 for each in containers for read in each.reads)
+    if not (lists and by_sample) or one.size.form == "array":
+        return form
+    code = in_one_array(one.attribute) if one.size.form == "number" else packed_records(one.attribute)
+    first, rest = code.split(":\n", 1)
+    same = f" (the same for {', '.join(f'`self.{other.attribute}`' for other in others)})" if others else ""
+    return f"{first}{same}:\n{rest}"
 
 
 def _flat_form(one: Container) -> str:

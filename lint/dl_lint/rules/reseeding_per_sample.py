@@ -67,7 +67,7 @@ def reseeding_per_sample(project: Project) -> Iterator[Finding]:
                     project.place(seeded.call),
                     f"`{seeded.seeder}` runs for every sample of `{dataset.name}` with a seed that is the same for all "
                     "samples of a worker, so all of them draw the same numbers",
-                    "leave it out: torch seeds each worker once; or seed from the index",
+                    "remove it, as torch seeds each worker once, or seed from the index",
                 )
 
 

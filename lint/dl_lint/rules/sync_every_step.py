@@ -90,8 +90,8 @@ def sync_every_step(project: Project) -> Iterator[Finding]:
             when = f" {len(step.waits)} times" if len(step.waits) > 1 else ""
         yield Finding(
             project.place(first.node),
-            f"every training step waits{when} for the device to have done all that is queued, to read a number; "
-            "the next kernels are queued after that",
+            f"every training step waits{when} for the device to have done all that is queued, to read a number, "
+            "and the next kernels are queued after that",
             "keep it as a tensor (`detach()`), and read it every n-th step or after the loop",
             tuple(_related(project, step, first)),
             subject=(step,),

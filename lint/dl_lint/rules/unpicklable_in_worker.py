@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 
 PARTS = {"dataset": "the dataset of", "collate_fn": "the collate_fn of", "worker_init_fn": "the worker_init_fn of"}
 REMEDY = (
-    "define functions and classes at module level and bind what they need with `functools.partial`; make files, locks, "
-    "generators and random number generators in the worker, where they are first used; keep a manager's proxies only"
+    "define functions and classes at module level, bind arguments with `functools.partial`, and make files, locks and "
+    "generators in the worker, at their first use. Of a manager, keep the proxies only"
 )
 
 

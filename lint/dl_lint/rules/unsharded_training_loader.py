@@ -106,9 +106,9 @@ def _finding(project: Project, loader: Loader, loop: LoaderLoop, wrapping: ast.C
         "`set_epoch` before each epoch"
     )
     how = (
-        "shuffles without a distributed sampler; processes seeded alike even get the same batches"
+        "shuffles without a distributed sampler: processes with the same seed even get the same batches"
         if samplers.takes_whole_dataset(project, loader, shuffled=True)
-        else "has neither shuffle nor a distributed sampler; all of them train on the same batches"
+        else "has neither shuffle nor a distributed sampler: all of them train on the same batches"
     )
     return Finding(
         project.place(loader.call),

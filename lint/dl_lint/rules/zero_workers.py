@@ -8,7 +8,7 @@ whose dataset opens, reads or decodes a file for every sample. Advice: off unles
 ## Why is this bad?
 
 Without workers `next()` reads, decodes, transforms and collates the batch while the model waits. Workers do it beside
-the model. They do not pay for every loader: a batch of tiny samples costs 0.06 ms in the main process and 0.8 ms
+the model. They do not speed up every loader: a batch of tiny samples costs 0.06 ms in the main process and 0.8 ms
 through a worker, so datasets that are in memory are not flagged. `dataloader_throughput` says which it is.
 
 ## Example

@@ -58,7 +58,8 @@ _KINDS = {
     "dataloader": "stage",
 }
 """Categories in small letters; a memset is work of the device as a kernel is, and the last one is of our own traces."""
-_STAGES = ("startup", "read", "collate", "send", "receive", "pin")
+_STAGES = ("startup", "load", "read", "collate", "send", "receive", "pin")
+"""Slices of our traces; those of earlier versions call ``read`` what is ``load``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,9 +66,7 @@ class Quietness:
         if self.steal_share > _STEAL:
             found.append(f"the hypervisor took {percent(self.steal_share)} of the CPU time")
         if self.throttled_share > _THROTTLED and self.own_share < _SATURATED:
-            found.append(
-                f"the CPU quota of the control group held it back for {percent(self.throttled_share)} of the time"
-            )
+            found.append(f"CPU throttling by the control group's quota for {percent(self.throttled_share)} of the time")
         if self.cpu_slowdown > _SLOWDOWN:
             found.append(f"a fixed computation took {self.cpu_slowdown:.1f} times its fastest time")
         return tuple(found)

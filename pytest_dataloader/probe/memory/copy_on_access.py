@@ -225,7 +225,7 @@ class _Watch:
                     return
                 self.found.windows[name] = pickle.loads(answer)
                 if self.pages is not None and reader.has_children():
-                    self._give_up_on_pages("the dataset starts processes, which hide what was un-shared")
+                    self._give_up_on_pages("the dataset starts processes, which hide what was copied")
                 self._look(name, reader)
                 timeout = ANSWER_SECONDS
                 reader.tell(b"go on")

@@ -15,7 +15,7 @@ from pytest_dataloader.probe.loader.positions import batches_in_epoch
 from pytest_dataloader.probe.loader.settings import worker_processes_of
 from pytest_dataloader.probe.memory import smaps
 from pytest_dataloader.probe.memory.growth import MATTERS, GrowthKind
-from pytest_dataloader.quantities import counted, percent
+from pytest_dataloader.quantities import counted
 
 if TYPE_CHECKING:
     from pytest_dataloader.probe.memory.diagnosis import Diagnosis
@@ -162,9 +162,7 @@ class _Watcher:
         kept = (segments_mapped() - segments) / (self.batches - begun) if self.batches - begun >= 8 else 0.0
         share = min(1.0, self.batches / total) if total else 0.0
         partly: tuple[str, ...] = (
-            ()
-            if not total or self.batches >= total
-            else (f"predicted from {counted(self.batches, 'batch')}: {percent(share)} of an epoch was observed",)
+            () if not total or self.batches >= total else (f"predicted from {counted(self.batches, 'batch')}",)
         )
         partly += (self.error,) if self.error else ()
         workers = tuple(self._growth(number) for number in self.pids if number != PARENT)

@@ -76,6 +76,8 @@ class Memory:
     """What each takes in shared memory, or on its way through a pipe."""
     kept_batches: KeptBatches = NO_KEPT_BATCHES
     """What an iterable around the loader keeps of its batches, in the main process."""
+    container: str = ""
+    """The type of what ``attribute`` lies in, as ``list``."""
 
     @property
     def bytes_ahead(self) -> int:

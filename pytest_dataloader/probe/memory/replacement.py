@@ -64,14 +64,26 @@ def try_replacement(loader: Any, found: Diagnosis, sources: Sources) -> Replacem
     )  # fmt: skip
 
 
-def _records(dataset: Any, path: str) -> list[Any]:
-    """The first records of the container at a path such as ``dataset.index['path']``; none where it is not found."""
+def container_type(dataset: Any, path: str) -> str:
+    """The type of the container at a path; empty where it is not found."""
+    found = _at(dataset, path)
+    return "" if found is None else type(found).__name__
+
+
+def _at(dataset: Any, path: str) -> Any:
+    """The container at a path such as ``dataset.index['path']``; None where it is not found."""
     thing: Any = dataset
     for step in path.removeprefix("dataset").replace("[", ".[").split(".")[1:]:
         try:
             thing = thing[_key(step)] if step.startswith("[") else getattr(thing, step)
         except Exception:  # a path with dots in its keys, or code of the user's that refuses
-            return []
+            return None
+    return thing
+
+
+def _records(dataset: Any, path: str) -> list[Any]:
+    """The first records of the container at a path; none where it is not found."""
+    thing = _at(dataset, path)
     if isinstance(thing, dict):
         thing = list(thing.items())[:_RECORDS] if len(thing) < 4 * MIB else []
     try:

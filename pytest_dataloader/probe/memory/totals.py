@@ -62,7 +62,7 @@ def judged_by_totals(found: DirectTest, attributes: Sequence[Attribute]) -> tupl
         judged.append(line)
     guilty = any(line.copied for line in judged)
     if not unclear and lost >= LEAST and _could_be_lost(found, attributes):
-        unclear = f"smaps_rollup shows {lost / 1e6:.1f} MB that reading un-shared, and not of which attribute"
+        unclear = f"smaps_rollup shows {lost / 1e6:.1f} MB copied by reading, but not of which attribute"
     order = sorted(judged, key=lambda line: (-line.copied_bytes, -line.exposed_bytes))
     return tuple(order), True, "" if guilty else unclear
 

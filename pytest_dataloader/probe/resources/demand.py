@@ -36,18 +36,18 @@ class Demand:
         per = f"{shape.storages} tensors a batch, prefetch_factor={shape.prefetch_factor}"
         if shape.start_method == "forkserver" and self.handed > HANDED_OVER:
             return (
-                f"a worker is handed {self.handed} descriptors as it starts, {self.handed - handed_over(0)} of them "
-                f"for tensors that the dataset keeps, and a fork server passes on {HANDED_OVER}"
+                f"{self.handed} descriptors to start a worker, a fork server sends at most {HANDED_OVER}\n"
+                f"{self.handed - handed_over(0)} of them are for tensors of the dataset"
             )
         if shape.start_method == "spawn" and self.handed + shape.before > self.limit:
-            return f"starting a worker takes {self.handed} descriptors for tensors that the dataset keeps"
+            return f"{self.handed} descriptors to start a worker, for tensors of the dataset"
         if need.worker > self.limit:
             return (
-                f"a worker needs {need.worker} descriptors ({per}); it would drop the batch that does not fit, and the "
-                "loop would wait for it for ever"
+                f"{need.worker} descriptors needed in a worker ({per})\n"
+                "the worker would drop the batch that does not fit, and the loop would hang"
             )
         if need.main_least > self.limit:
-            return f"the main process needs {need.main_least} descriptors ({per}) at the least"
+            return f"{need.main_least} descriptors at least needed in the main process ({per})"
         return ""
 
     @property
@@ -57,9 +57,9 @@ class Demand:
         if not self.capacity or need.segment_bytes <= self.capacity:
             return ""
         return (
-            f"{shape.workers} workers x prefetch_factor {shape.prefetch_factor} + 1 batches of "
-            f"{size(shape.batch_bytes)} are {size(need.segment_bytes)} once the queue is full, and /dev/shm holds "
-            f"{size(self.capacity)}"
+            f"{size(need.segment_bytes)} of prefetched batches do not fit into /dev/shm of {size(self.capacity)}\n"
+            f"{shape.workers} workers x prefetch_factor={shape.prefetch_factor} + 1 batches of "
+            f"{size(shape.batch_bytes)}"
         )
 
 

@@ -45,7 +45,7 @@ class Leak:
             f" {self.example}" if self.sort in ("file", SEGMENT, NAMED_SEGMENT) else ""
         )  # torch names its own by number
         rate = counted(round(self.rate), self.sort) if self.rate >= 1 else f"{self.rate:.2g} {plural(self.sort)}"
-        return f"{rate}{named} for each {self.per}, in {self.where} ({self.count:,} seen)"
+        return f"{rate}{named} per {self.per}, in {self.where} ({self.count:,} seen)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def in_workers(seen: Usage, *, persistent: bool) -> Found:
         if seen.replayed or sort != "file" or _opens_again(seen.workers, worst):
             leaks.append(worst)
         else:
-            unclear.append(f"workers open a file for each new part of the dataset, {worst.count} so far")
+            unclear.append(f"workers open a file for each new part of the dataset ({worst.count} so far)")
     return Found(tuple(leaks), tuple(unclear))
 
 

@@ -219,7 +219,7 @@ def _next(
 ) -> Resumption:
     """What follows a finished epoch: another whole one, whose order may be its own."""
     if not got:
-        return Resumption(place, "short", len(epoch), "no batch comes any more")
+        return Resumption(place, "short", len(epoch), "no batch comes")
     alike = list(got[0]) == list(following[: len(got[0])])
     return Resumption(place, "exact", next_epoch=alike if following else None)
 

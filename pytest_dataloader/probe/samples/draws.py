@@ -171,7 +171,7 @@ class Draws:
         if constant:
             return "for every sample, as an evaluation may" if len(set(constant.values())) == 1 and not shuffles else ""
         if self.reseeded(name):
-            return "whenever the same is read"
+            return "whenever the same sample is read"
         if (effect := self.effects.get(name)) in _MEANT:
             return _MEANT[effect]
         if self.repeats:
@@ -185,14 +185,16 @@ class Draws:
         """Every fault, by generator; ``functions`` names the user's functions by the kind of call."""
         found = [fault for name in self.drawn for fault in self._faults_of(name, shuffles, functions)]
         if not found and (agreeing := self._same_content()):
-            found.append(DrawFault("same_content", functions["sample"], agreeing, "by no generator that was found"))
+            found.append(
+                DrawFault("same_content", functions["sample"], agreeing, "no generator was found that they come from")
+            )
         return tuple(found)
 
     def _faults_of(self, name: str, shuffles: bool, functions: Mapping[str, str]) -> Iterator[DrawFault]:
         if self.alike(name, shuffles=shuffles):
             return
         if self.constant_streams(name):
-            detail = f"{name} is seeded with the same value for every sample"
+            detail = f"{name} gets the same seed for every sample"
             yield DrawFault("reseeding_per_sample", functions[self.caller(name)], ("samples",), detail)
             return
         shared = self.shared_by(name)
@@ -211,9 +213,9 @@ class Draws:
         before = _sharing({_place(entry): _state(entry.before, name) for entry in starts}, 1)
         after = _sharing({_place(entry): _state(entry.after, name) for entry in starts}, 1)
         if set(before) & set(shared):
-            return DrawFault("repeating_loader_seed", name, shared, "every epoch gives its workers the same seeds")
+            return DrawFault("repeating_loader_seed", name, shared, "each epoch gives its workers the same seeds")
         if not set(after) & set(shared):
-            detail = f"{name} is seeded in code that makes samples"
+            detail = f"{name} is seeded while samples are made"
             return DrawFault("constant_seed", functions[self.caller(name)], shared, detail)
         idiom = name == "numpy.random" and all(
             entry.after[name].stream == self.idiom.get(entry.worker) for entry in starts if name in entry.after

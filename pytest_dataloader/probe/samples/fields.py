@@ -60,12 +60,12 @@ def schema_faults(entries: Sequence[JournalEntry], collate: str, dataset: str) -
         yield from _of_holders(name, batches, collate)
         if throughout := sum(seen.nan_throughout for seen in batches):
             of = counted(sum(seen.rows for seen in batches), "sample")
-            yield OrderFault("not_a_number", dataset, f"{name} is NaN throughout in {throughout:,} of {of}", throughout)
+            yield OrderFault("not_a_number", dataset, f"{name} is all NaN in {throughout:,} of {of}", throughout)
         if carry := sum(seen.gradients for seen in batches):
             detail = f"{name} requires gradients in {carry:,} of {counted(len(batches), 'batch')}"
             yield OrderFault("gradients", dataset, detail, carry)
         if elsewhere := sum(seen.elsewhere for seen in batches):
-            detail = f"{elsewhere:,} rows of {name} stand beside fields of other samples of their batch"
+            detail = f"{elsewhere:,} rows of {name} belong to another sample than the rest of their row"
             yield OrderFault("misaligned", collate, detail, elsewhere)
 
 
@@ -83,6 +83,6 @@ def _of_holders(name: str, batches: list[FieldSeen], collate: str) -> Iterator[O
         return
     lost = sum(seen.holders for seen in short if not seen.kind)
     part = sum(bool(seen.kind) for seen in short)
-    dropped = f", and is dropped of {counted(lost, 'sample')} that have it" if lost else ""
+    dropped = f"\nit is dropped for {counted(lost, 'sample')} that have it" if lost else ""
     detail = f"{name} has fewer rows than samples in {part:,} of {counted(len(batches), 'batch')}{dropped}"
     yield OrderFault("field_missing", collate, detail, lost + part)

@@ -117,7 +117,7 @@ def simulate_ranks(loader: Any, build: Callable[..., Any] | None, *, insist: boo
     """
     if workers_meet(loader):
         raise NotMeasured(
-            "the processes of its dataset wait for each other in shared memory: ranks cannot be simulated one by one"
+            "the processes of its dataset wait for each other in shared memory: no rank can be simulated alone"
         )
     if build is not None and rank_arguments(build, 0, 1) is not None:
         return Simulation(loader, build, "arguments")
@@ -138,8 +138,7 @@ def simulate_ranks(loader: Any, build: Callable[..., Any] | None, *, insist: boo
     if is_distributed(loader):
         return Simulation(loader, None, "sampler")
     raise NotMeasured(
-        "no sharding by rank; one made by a callable that takes rank and world_size is held to it, "
-        "any other with world_size = N"
+        "no sharding by rank. To test it, name a callable that takes rank and world_size, or set world_size = N"
     )
 
 

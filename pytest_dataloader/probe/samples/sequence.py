@@ -147,7 +147,7 @@ def indexed_faults(
     yield from _not_delivered(epochs, about)
     whole = [entry for epoch in epochs for entry in epoch.entries if entry.kind == "whole"]
     if whole:
-        detail = "__getitems__ gives whole batches, in which nothing tells the sample of each index"
+        detail = "__getitems__ returns whole batches, in which samples cannot be matched to indices"
         yield OrderFault("whole", about.dataset, detail, sum(len(entry.indices) for entry in whole))
     yield from _of_sampler(about)
     yield from _length_of_sampler(epochs[-1], about)
@@ -155,15 +155,15 @@ def indexed_faults(
     length = min(map(len, orders))
     if length >= _TELLING and orders[0][:length] == orders[1][:length]:
         if about.shuffles:
-            yield OrderFault("not_reshuffled", about.sampler, "gives the same order in both epochs", length)
+            yield OrderFault("not_reshuffled", about.sampler, "same order in both epochs, despite shuffling", length)
         elif about.written_down:
             pass
         elif _is_arranged(orders[0][:length]):
             if all(epoch.given.drew for epoch in epochs) and len(set(orders[0][:length])) >= _TELLING:
-                detail = "draws random numbers, and gives the stored order in both epochs all the same"
+                detail = "draws random numbers, but gives the stored order in both epochs"
                 yield OrderFault("shuffle_undone", about.sampler, detail, length)
         else:
-            detail = "gives the same order in both epochs: right for an evaluation, wrong in training"
+            detail = "same order in both epochs\nright in evaluation, wrong in training"
             yield OrderFault("same_order", about.sampler, detail, length)
     if alone is not None and not whole:
         yield from _unlike_alone(epochs, about, alone)
@@ -171,24 +171,27 @@ def indexed_faults(
 
 
 def _changed_by_reading(effect: SideEffect) -> OrderFault:
-    others = f"{effect.changed} of {effect.read} samples are others when they are read again"
+    others = f"{effect.changed} of {effect.read} samples differ when read again"
     if effect.held:
-        detail = f"is changed in place by reading: {others}, and the same once it is put back"
+        detail = f"changed in place by reading\n{others}, unless it is restored"
         return OrderFault("changed_in_place", effect.attribute, detail, effect.changed)
-    detail = f"is changed by reading, and samples follow from it: {others}, and the same once it is put back"
+    detail = f"changed by reading, and samples depend on it\n{others}, unless it is restored"
     return OrderFault("follows_readings", effect.attribute, detail, effect.changed)
 
 
 def _of_hash_order(about: LoaderFacts) -> Iterator[OrderFault]:
     """Data in the order of a set, where another process has another one."""
     for each in about.hash_orders:
-        order = f"{each.count:,} texts in the order of a set, which is another one in every process"
+        order = f"{each.count:,} texts in the order of a set, which differs between processes"
         if each.labels:
-            yield OrderFault("hash_order_divided", each.path, f"numbers {order}: labels change with it", each.count)
+            means = "labels get other numbers in every run"
+            yield OrderFault("hash_order_divided", each.path, f"{order}\n{means}", each.count)
         elif about.divided:
-            yield OrderFault("hash_order_divided", each.path, f"has {order}: ranks divide other lists", each.count)
+            means = "each rank divides another list"
+            yield OrderFault("hash_order_divided", each.path, f"{order}\n{means}", each.count)
         else:
-            yield OrderFault("hash_order", each.path, f"has {order}: an index is not the same sample", each.count)
+            means = "an index is another sample in every run"
+            yield OrderFault("hash_order", each.path, f"{order}\n{means}", each.count)
 
 
 def _is_arranged(order: Sequence[Any]) -> bool:
@@ -207,10 +210,10 @@ def _of_batches(epoch: TracedEpoch, about: LoaderFacts) -> Iterator[OrderFault]:
     )
     of = counted(sum(len(entry.digests) for entry in epoch.samples), "sample")
     if overwritten:
-        detail = f"{overwritten:,} of {of} are overwritten before they are batched: samples of a batch share memory"
+        detail = f"{overwritten:,} of {of} are overwritten before they are batched\nsamples of a batch share memory"
         yield OrderFault("overwritten", about.dataset, detail, overwritten)
     if left_out:
-        detail = f"{left_out:,} of {of} are not in the batch that it makes of them"
+        detail = f"drops {left_out:,} of {of}"
         yield OrderFault("left_out", about.collate, detail, left_out)
 
 
@@ -231,18 +234,18 @@ def _not_delivered(epochs: Sequence[TracedEpoch], about: LoaderFacts) -> Iterato
         short = len(epoch.given.indices) - epoch.batches
         few = sum(len(entry.indices) != len(entry.digests) for entry in epoch.samples)
         if few:
-            detail = f"__getitems__ does not make one sample for each index, in {counted(few, 'batch')}"
+            detail = f"__getitems__ returns another number of samples than of indices, in {counted(few, 'batch')}"
             yield OrderFault("lost", about.dataset, detail, few)
         elif made and (lost or short > 0) and epoch.given.exhausted:
             missing = [(max(0, short), "batch"), (lost.total(), "sample")]
             never = " and ".join(counted(number, what) for number, what in missing if number)
-            detail = f"{never} that the sampler gave never came"
+            detail = f"drops {never} that the sampler gave"
             yield OrderFault("lost", "the loader", detail, max(lost.total(), short))
         elif unasked := more - _given_again(epoch):
             detail = f"reads {counted(unasked.total(), 'sample')} more often than the sampler gives them"
             yield OrderFault("duplicated", "the loader", detail, unasked.total())
         elif more and epoch.batches > about.batches > 0:
-            detail = f"an epoch begins several passes of the sampler, and len() says {counted(about.batches, 'batch')}"
+            detail = f"len() is {counted(about.batches, 'batch')}, but an epoch begins several passes of the sampler"
             yield OrderFault("duplicated", "the loader", detail, more.total())
         else:
             continue
@@ -269,8 +272,8 @@ def _of_sampler(about: LoaderFacts) -> Iterator[OrderFault]:
     given = Counter(about.given)
     if 0 < about.weights < about.size and all(isinstance(index, int) and index < about.weights for index in given):
         detail = (
-            f"has {counted(about.weights, 'weight')} for {counted(about.size, 'sample')}: the first {about.weights:,} "
-            "are drawn and no other"
+            f"{counted(about.weights, 'weight')} for {counted(about.size, 'sample')}\n"
+            f"only the first {counted(about.weights, 'sample')} are ever drawn"
         )
         yield OrderFault("few_weights", about.sampler, detail, about.size - about.weights)
         return
@@ -293,7 +296,7 @@ def _length_of_sampler(epoch: TracedEpoch, about: LoaderFacts) -> Iterator[Order
     told, gives = about.sampler_length, len(epoch.given.indices)
     if epoch.given.exhausted and told and not about.keeps_iterator and abs(told - gives) > max(1, _FEW * told):
         what = "batch" if about.batched else "sample"
-        detail = f"its len() says {counted(told, what)}, and it gives {gives:,} in an epoch"
+        detail = f"len() is {counted(told, what)}, but an epoch has {gives:,}"
         yield OrderFault("wrong_length", about.sampler, detail, abs(told - gives))
 
 
@@ -324,10 +327,10 @@ def _unlike_alone(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Refe
     unlike = sum(found != {content} for found, content in compared)
     if unlike and (about.files or unlike <= len(compared) / 2):
         where = about.files[0] if about.files else about.dataset
-        detail = f"{unlike:,} of {len(compared):,} samples are not those that one process reads"
+        detail = f"{unlike:,} of {len(compared):,} samples differ from those that one process reads"
         yield OrderFault("differs_with_workers", where, detail, unlike)
     elif unlike:
-        detail = f"{unlike:,} of {len(compared):,} samples hold other content in workers than in one process"
+        detail = f"{unlike:,} of {len(compared):,} samples differ between workers and one process"
         yield OrderFault("unlike", about.dataset, detail, unlike)
 
 
@@ -342,8 +345,8 @@ def _shuffled_in_workers(epochs: Sequence[TracedEpoch], about: LoaderFacts, alon
         if epoch.given.exhausted and made.total() == about.size and known.issuperset(made) and len(made) < about.size:
             lost = about.size - len(made)
             detail = (
-                f"shuffles its samples itself, in each of {about.workers} workers another way: "
-                f"{lost:,} of {about.size:,} come in no batch of an epoch, and others again"
+                f"shuffles its samples itself, in each of {about.workers} workers in another order\n"
+                f"{lost:,} of {about.size:,} samples never come in an epoch, others repeat"
             )
             yield OrderFault("shuffles_itself", about.dataset, detail, lost)
             return
@@ -360,7 +363,7 @@ def _contents(epoch: TracedEpoch) -> dict[Any, set[str]]:
 
 def _stale(about: LoaderFacts) -> OrderFault:
     kept = "persistent workers keep the copy of the first epoch" if about.persistent else "workers do not see it"
-    return OrderFault("stale", f"{about.dataset}.set_epoch", f"changes nothing in the workers: {kept}")
+    return OrderFault("stale", f"{about.dataset}.set_epoch", f"changes nothing in the workers\n{kept}")
 
 
 def recurring_share(epochs: Sequence[TracedEpoch], batch_size: int) -> float:
@@ -415,24 +418,24 @@ def iterable_faults(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Re
     held = whole and alone is not None and alone.complete
     if alike and (alone is None or not _repeats(made, made[alike[0][0]], alone, passes if held else 0)):
         detail = f"workers {alike[0][0]} and {alike[0][1]} give the same samples"
-        yield OrderFault("unsharded", about.dataset, f"{detail}: every sample comes {about.workers} times", total)
+        yield OrderFault("unsharded", about.dataset, f"{detail}, so each comes {about.workers} times", total)
     elif alone is not None and held and about.workers:
         uneven = list(_uneven_stream(made, about, alone, passes))
         by_each = [] if any(fault.kind == "unsharded" for fault in uneven) else list(_length_per_worker(made, about))
         yield from by_each or uneven or _wrong_length(total // passes, about)
     elif alike:
-        detail = "workers begin alike, with samples that come again and again in one process too"
+        detail = "workers start with the same samples, which repeat in a single process, too"
         yield OrderFault("unlike", about.dataset, detail, total)
     elif whole:
         yield from _wrong_length(total // passes, about)
     elif shared := _shared(made):
-        detail = f"{counted(shared, 'sample')} came from two workers, of {total:,} that were read of an epoch"
+        detail = f"{counted(shared, 'sample')} of {total:,} read came from two workers"
         yield OrderFault("shared_by_workers", about.dataset, detail, shared)
     if whole and passes == 1:
         yield from _dropped_by_workers(epochs[0], about, total)
     idle = [worker for worker, contents in made.items() if not contents and worker in ended]
     if idle and about.workers > 1 and total >= 2 * about.workers:
-        detail = f"{len(idle)} of {about.workers} workers get no sample: fewer shards than workers"
+        detail = f"{len(idle)} of {about.workers} workers get no sample\nfewer shards than workers"
         yield OrderFault("starved", about.dataset, detail, len(idle))
     if alone is not None and alone.follows_epoch and about.workers:
         later = by_worker(epochs[1])
@@ -465,8 +468,8 @@ def _dropped_by_workers(epoch: TracedEpoch, about: LoaderFacts, total: int) -> I
     dropped = dropped_of_stream(epoch, about)
     if total == about.size and epoch.batches < about.batches and dropped > total % about.batch_size:
         detail = (
-            f"len() of the loader says {counted(about.batches, 'batch')}, and {epoch.batches:,} come: with drop_last "
-            f"each of {about.workers} workers drops samples of its own, {dropped:,} of {total:,} together"
+            f"len(loader) is {about.batches:,}, but an epoch has {counted(epoch.batches, 'batch')}\n"
+            f"drop_last drops {dropped:,} of {total:,} samples, a partial batch of each of {about.workers} workers"
         )
         yield OrderFault("dropped_by_workers", about.dataset, detail, dropped)
 
@@ -486,7 +489,7 @@ def _ended(epoch: TracedEpoch) -> set[int]:
 def _wrong_length(total: int, about: LoaderFacts) -> Iterator[OrderFault]:
     """A stream that is much longer or shorter than it says; a length may be that of all ranks together."""
     if about.size and all(abs(about.size - times * total) > about.slack for times in {1, about.ranks}):
-        detail = f"its len() says {counted(about.size, 'sample')}, and an epoch has {total:,}"
+        detail = f"len() is {counted(about.size, 'sample')}, but an epoch has {total:,}"
         yield OrderFault("wrong_length", about.dataset, detail, abs(about.size - total))
 
 
@@ -495,8 +498,8 @@ def _length_per_worker(made: dict[int, list[str]], about: LoaderFacts) -> Iterat
     if about.workers > 1 and about.size and {len(each) for each in made.values()} == {about.size}:
         total = about.workers * about.size
         detail = (
-            f"each of {about.workers} workers gives {about.size:,} samples, which its len() says of all of them: an "
-            f"epoch has {total:,}"
+            f"len() is {counted(about.size, 'sample')}, but an epoch has {total:,}\n"
+            f"each of {about.workers} workers gives as many as its len()"
         )
         yield OrderFault("length_per_worker", about.dataset, detail, total - about.size)
 
@@ -534,16 +537,16 @@ def _uneven_stream(
         return
     many = Counter({content: expected[content] * about.workers for content in expected})
     if about.workers > 1 and contents == many:
-        yield OrderFault("unsharded", about.dataset, f"every sample comes {about.workers} times", contents.total())
+        yield OrderFault("unsharded", about.dataset, f"each sample comes {about.workers} times", contents.total())
         return
     strange = sum(content not in expected for content in contents)
     if not alone.steady and strange:
         if about.workers > 1 and times == about.workers:
-            detail = f"each worker gives as many samples as one process alone, {contents.total():,} together"
+            detail = f"each worker gives as many samples as one process alone ({contents.total():,} together)"
             yield OrderFault("unlike", about.dataset, detail, contents.total())
         return
     if strange:
-        detail = f"{strange:,} of {contents.total():,} samples hold other content in workers than in one process"
+        detail = f"{strange:,} of {contents.total():,} samples differ between workers and one process"
         yield OrderFault("unlike", about.dataset, detail, strange)
         return
     if more := contents - expected:

@@ -73,14 +73,14 @@ def _around(stream: Stream, inner: Order, seconds: float) -> Iterator[OrderFault
         return
     if inner.batches > seen.batches == inner.batches_told:
         detail = (
-            f"its epoch ends after the {counted(seen.batches, 'batch')} that len() of the DataLoader inside says, and "
-            f"{inner.batches:,} come of that one: the last {inner.batches - seen.batches:,} are never seen"
+            f"drops the last {inner.batches - seen.batches:,} of {counted(inner.batches, 'batch')}\n"
+            f"its epoch ends after {seen.batches:,}, the len() of the DataLoader inside"
         )
         yield OrderFault("cut_by_len", stream.name, detail, inner.batches - seen.batches)
     elif seen.batches < length_of(stream.source) == inner.batches_told == inner.batches:
         detail = (
-            f"its epoch has {counted(seen.batches, 'batch')}, and its len() says {inner.batches:,}, as many as come of "
-            "the DataLoader inside"
+            f"drops {inner.batches - seen.batches:,} of {counted(inner.batches, 'batch')}\n"
+            f"its epoch has {seen.batches:,}, the DataLoader inside gives {inner.batches:,}"
         )
         yield OrderFault("batches_lost", stream.name, detail, inner.batches - seen.batches)
 

@@ -66,13 +66,13 @@ def _because(seen: Stages, part: str) -> Iterator[str]:
         yield _of_workers(seen)
         if seen.straggler_factor >= STRAGGLES:
             times = f"{seen.straggler_factor:.1f} times as long as the others"
-            yield f"worker {seen.slowest_worker} takes {times}, which wait for it because batches keep their order"
+            yield f"worker {seen.slowest_worker} takes {times}, which wait for it (in_order=True)"
     elif part == "main":
         receive = seen.ms_per_sample["receive"]
         if is_by_sampler(seen):
             yield "most of it in the sampler"
         elif seen.handover_ms_per_sample >= MAIN_SHARE * receive:
-            yield "most of it waiting for the workers' threads that send tensors, delayed by the workers' Python code"
+            yield "most of it waits for the workers to send tensors, delayed by their Python code"
         else:
             yield "the workers are faster"
     elif part == "pinning":
@@ -130,16 +130,16 @@ def describe_follow_up(seen: Stages) -> str:
         alone, now = describe_rates(seen)
         found += f"\nnum_workers=0 is faster: {alone} samples/s, with {counted(seen.workers, 'worker')} at most {now}"
     if seen.workers and seen.array_bytes_per_batch >= MUCH_BYTES:
-        found += f"\n{size(seen.array_bytes_per_batch)} of arrays in each batch are pickled through a pipe"
+        found += f"\n{size(seen.array_bytes_per_batch)} of arrays per batch are pickled through a pipe"
     if seen.workers and seen.unshown_bytes_per_batch >= MUCH_BYTES:
         shown, crossing = size(seen.tensor_bytes_per_batch), size(seen.shared_bytes_per_batch)
-        found += f"\ntensors of {shown} in each batch are views, and carry {crossing} through shared memory"
+        found += f"\ntensors of {shown} per batch are views, which send {crossing} through shared memory"
     times = seen.sample_times
     if times is not None and times.reads is not None and times.reads_again:
         each, held = size(times.reads.bytes / times.reads.samples), size(times.reads.file_bytes)
         found += (
-            f"; a sample reads {each} of files and gives {size(times.given_bytes)}, so that an epoch reads "
-            f"the {held} of {counted(times.reads.files, 'file')} {times.times_read:,.0f} times"
+            f"\neach sample of {size(times.given_bytes)} reads {each} of files"
+            f"\nan epoch reads the {held} of {counted(times.reads.files, 'file')} {times.times_read:,.0f} times"
         )
     if times is not None and times.slowest:
         named = " and ".join(f"sample {one.index} takes {figure(one.ms)} ms" for one in times.slowest)

@@ -75,7 +75,7 @@ def attribute_fault(context: FaultContext, error: BaseException | None) -> Worke
     for worker, process in enumerate(processes):
         if unsent := context.slots.unsent(worker):
             indices = context.task_log.indices(unsent[0])
-            why = "torch drops such a batch, and waits for it for ever"
+            why = "torch drops such a batch, and waits for it without end"
             return WorkerFault(
                 "hang", worker, process.pid, exception=unsent[1], phase="sending", sample_indices=indices, why=why
             )

@@ -95,7 +95,7 @@ def judge_silence(silence: Silence, longest: float | None) -> tuple[Literal["han
         return "unclear", f"it sleeps, for another {asleep:.0f} s"
     if longest is not None and not silence.quiet and seconds >= TIMES_LONGEST_BUSY * longest:
         return "hang", f"it worked for {seconds:.0f} s on this batch, and for {longest:.1f} s at most on those before"
-    return "unclear", f"it was still at work after {seconds:.0f} s: slow or hung cannot be told"
+    return "unclear", f"it was still at work after {seconds:.0f} s: slow, or hung"
 
 
 @dataclass(slots=True)

@@ -19,6 +19,8 @@ VERDICTS = {"failed": "✗", "inconclusive": "?", "passed": "✓", "not_measured
 """From the gravest, with the sign that tells them apart without colour."""
 _GRAVITY = list(VERDICTS)
 _SHOWN = 5
+BYTE_LIMITS = frozenset({"max_worker_growth", "max_total_memory", "max_shm"})
+"""Limits in bytes."""
 _MOST_ATTRIBUTES = 8
 
 
@@ -97,34 +99,36 @@ def counts(checks: Iterable[Judged]) -> str:
 
 
 def loaders_of(document: Mapping[str, Any]) -> list[Shown]:
-    """The loaders of a document, those that were never built among them."""
+    """The loaders of a document, the gravest first, those that were never built among them."""
     drawn = figures.all_figures(document["loaders"])
-    return [
+    found = [
         _shown(number, each, charts)
         for number, (each, charts) in enumerate(zip(document["loaders"], drawn, strict=True))
     ]
+    return sorted(found, key=lambda loader: _GRAVITY.index(loader.verdict))
 
 
 def environment_of(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a run was made on, name by name."""
     found = []
     for name, value in document["environment"].items():
-        told = size(value) if name.endswith("_bytes") else f"{value:g}" if isinstance(value, float) else str(value)
-        found.append((name.removesuffix("_bytes").replace("_", " "), printable(told)))
+        words = size(value) if name.endswith("_bytes") else _value(value)
+        found.append((name.removesuffix("_bytes").replace("_", " "), printable(words)))
     return found
 
 
 def _shown(number: int, loader: Mapping[str, Any], charts: Sequence[figures.Figure]) -> Shown:
     checks = loader["checks"] | ({"tune": loader["tune"]} if "tune" in loader else {})
+    gravest = sorted(checks.items(), key=lambda item: _GRAVITY.index(item[1]["verdict"]))
     return Shown(
         number=number,
         name=printable(loader["id"]),
         nodeid=printable(loader["nodeid"]),
         description=printable(loader["description"]),
-        checks=tuple(_judged(name, each) for name, each in checks.items()),
+        checks=tuple(_judged(name, each) for name, each in gravest),
         changes=tuple(
             Remedy(name, printable(one["code"]), explanation_of(one["code"]), printable(one["text"]))
-            for name, each in checks.items()
+            for name, each in gravest
             for one in each["advice"]
         ),
         figures=tuple(charts),
@@ -134,7 +138,7 @@ def _shown(number: int, loader: Mapping[str, Any], charts: Sequence[figures.Figu
 
 def _judged(name: str, each: Mapping[str, Any]) -> Judged:
     reason, *details = printable(each["reason"]).splitlines() or [""]
-    limits = ", ".join(f"{key} = {_limit(value)}" for key, value in each["limits"].items())
+    limits = ", ".join(f"{key} = {_limit(key, value)}" for key, value in each["limits"].items())
     ranks = tuple(
         (rank["rank"], rank["verdict"].replace("_", " "), printable(rank["reason"]).partition("\n")[0])
         for rank in each.get("ranks") or ()
@@ -142,7 +146,18 @@ def _judged(name: str, each: Mapping[str, Any]) -> Judged:
     return Judged(name, each["verdict"], reason, tuple(line.strip() for line in details), printable(limits), ranks)
 
 
-def _limit(value: Any) -> str:
+def _limit(name: str, value: Any) -> str:
+    """A limit as people write it: bytes with their unit.
+
+    >>> _limit("max_worker_growth", 8_000_000), _limit("world_size", 2), _limit("max_stall", 0.05)
+    ('8.0 MB', '2', '0.05')
+    """
+    return size(value) if name in BYTE_LIMITS and isinstance(value, int) else _value(value)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -182,7 +197,7 @@ def _slow_samples(evidence: Mapping[str, Any]) -> Iterable[Table]:
 
 
 def _attributes(evidence: Mapping[str, Any]) -> Iterable[Table]:
-    pays = [each for each in evidence.get("attributes") or () if each["growth_bytes"] or each["copied"]]
+    copied = [each for each in evidence.get("attributes") or () if each["growth_bytes"] or each["copied"]]
     rows = tuple(
         (
             printable(each["path"]),
@@ -191,11 +206,11 @@ def _attributes(evidence: Mapping[str, Any]) -> Iterable[Table]:
             percent(each["share_unshared"]),
             size(each["growth_bytes"]),
         )
-        for each in sorted(pays, key=lambda each: -each["growth_bytes"])[:_MOST_ATTRIBUTES]
+        for each in sorted(copied, key=lambda each: -each["growth_bytes"])[:_MOST_ATTRIBUTES]
     )
     if rows:
-        head = ("attribute", "objects", "in all", "un-shared by reading", "each worker pays")
-        yield Table("Attributes that pay", head, rows, (2, 3, 4))
+        head = ("attribute", "objects", "size", "copied by reading", "per worker")
+        yield Table("Copied attributes", head, rows, (2, 3, 4))
 
 
 def _tuning(evidence: Mapping[str, Any]) -> Iterable[Table]:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.printable import printable
 from pytest_dataloader.report import files, json
 from pytest_dataloader.report.page import content
 
@@ -53,12 +54,15 @@ def page(document: Mapping[str, Any], written: str = "") -> str:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     shown = content.loaders_of(document)
+    place = document["environment"]
     text = environment.from_string(part(_TEMPLATE)).render(
         loaders=shown,
         counts=content.counts(check for loader in shown for check in loader.checks),
         checks=list(dict.fromkeys(check.check for loader in shown for check in loader.checks)),
         verdicts=content.VERDICTS,
         environment=content.environment_of(document),
+        project=printable(" @ ".join(str(place[key]) for key in ("project", "commit") if place.get(key))),
+        quick=bool(place.get("quick")),
         written=written,
         style=markupsafe.Markup(part(_STYLE)),
         script=markupsafe.Markup(part(_SCRIPT)),

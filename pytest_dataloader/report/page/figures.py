@@ -25,6 +25,7 @@ _NEGLIGIBLE = 0.001
 
 COLOURS = {
     "read": "#3b82c4",
+    "load": "#3b82c4",
     "fetch": "#d9822b",
     "collate": "#3f9d6b",
     "send": "#9a6bc4",
@@ -39,7 +40,7 @@ COLOURS = {
 _MAIN, _FIRST, _OTHER = "#7d8590", "#3b82c4", "#d9822b"
 _WORKERS = ("#3b82c4", "#d9822b", "#3f9d6b", "#9a6bc4", "#c2577a", "#8f8f2f", "#2aa5a0", "#b08d57")
 _SLICES: tuple[tuple[str, str, str], ...] = (
-    ("read", "index_ms", "fetched_ms"),
+    ("load", "index_ms", "fetched_ms"),
     ("collate", "fetched_ms", "collated_ms"),
     ("send", "packing_ms", "packed_ms"),
     ("wait", "asked_ms", "got_ms"),
@@ -52,7 +53,7 @@ _OF_THE_DEVICE = (
     ("idles, the host waits for the loader", "idle_waiting_ms", COLOURS["wait"]),
     ("idles otherwise", "idle_other_ms", _MAIN),
 )
-_OF_WORKERS, _ASIDE = ("read", "collate", "send"), ("send", "receive", "pin")
+_OF_WORKERS, _ASIDE = ("load", "collate", "send"), ("send", "receive", "pin")
 
 
 def of_loader(checks: Mapping[str, Mapping[str, Any]]) -> list[Figure]:
@@ -77,9 +78,9 @@ def stages(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | 
     passing = [_round(pace.get(name, 0.0)) for name in names]
     whole = [_round(own[name]) for name in names]
     data = [
-        {"type": "bar", "orientation": "h", "name": "passes for a sample", "y": names, "x": passing,
+        {"type": "bar", "orientation": "h", "name": "wall time per sample", "y": names, "x": passing,
          "marker": {"color": _FIRST}},
-        {"type": "bar", "orientation": "h", "name": "of one process's time", "y": names, "x": whole,
+        {"type": "bar", "orientation": "h", "name": "time of one process", "y": names, "x": whole,
          "marker": {"color": _MAIN, "opacity": 0.5}},
     ]  # fmt: skip
     return _figure(
@@ -90,7 +91,7 @@ def stages(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | 
 
 
 def rate_figure(evidence: Mapping[str, Any], limits: Mapping[str, Any]) -> Figure | None:
-    """Samples per second in each window, the interval of their mean, and the floor."""
+    """Samples per second in each window, the interval of their mean, and the limit."""
     rates = evidence.get("window_samples_per_second") or ()
     if not rates:
         return None
@@ -104,19 +105,18 @@ def rate_figure(evidence: Mapping[str, Any], limits: Mapping[str, Any]) -> Figur
         {"type": "scatter", "mode": "lines", "name": "mean", "x": ends, "y": [_round(mean)] * 2,
          "line": {"color": COLOURS["collate"], "width": 2}},
     ]  # fmt: skip
-    floor = limits.get("min_samples_per_second")
-    if floor:
+    limit = limits.get("min_samples_per_second")
+    if limit:
         dashed = {"color": COLOURS["wait"], "width": 2, "dash": "dash"}
-        data.append({"type": "scatter", "mode": "lines", "name": "floor", "x": ends, "y": [_round(floor)] * 2,
+        data.append({"type": "scatter", "mode": "lines", "name": "limit", "x": ends, "y": [_round(limit)] * 2,
                      "line": dashed})  # fmt: skip
-    top = 1.08 * max(*rates, min(high, 2 * mean), floor or 0.0)
+    top = 1.08 * max(*rates, min(high, 2 * mean), limit or 0.0)
     band = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": _round(low), "y1": _round(min(high, top)),
             "fillcolor": COLOURS["collate"], "opacity": 0.18, "line": {"width": 0}, "layer": "below"}  # fmt: skip
-    held = f", against a floor of {figure(floor)}" if floor else ""
+    beside = f", limit {figure(limit)}" if limit else ""
     return _figure(
         "Rate by window",
-        f"{figure(mean)} samples/s without the neighbours; the band is its 95 % interval, "
-        f"{figure(low)} to {figure(high)}{held}.",
+        f"{figure(mean)} samples/s without CPU contention (band: 95 % CI {figure(low)} to {figure(high)}){beside}.",
         data, x="window", y="samples/s", shapes=[band],
         xaxis={"tickformat": "d", "dtick": max(1, len(rates) // 12), "range": ends},
         yaxis={"range": [0, _round(top)]},
@@ -166,7 +166,7 @@ def workers(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure |
         "Timeline",
         f"Each process over {len(timed)} batches. Thin bars are threads that send, receive and pin. "
         "Drag to look closer, click twice to come back.",
-        data, x="ms", y="process", height=110 + 38 * len(rows), barmode="overlay", dragmode="zoom",
+        data, x="ms since the start", y="process", height=110 + 38 * len(rows), barmode="overlay", dragmode="zoom",
         yaxis={"categoryorder": "array", "categoryarray": rows, "autorange": "reversed", "fixedrange": True},
     )  # fmt: skip
 
@@ -187,7 +187,7 @@ def memory(evidence: Mapping[str, Any], _limits: Mapping[str, Any]) -> Figure | 
     told = f" About {size(grows)} more for each worker in an epoch." if grows else ""
     return _figure(
         "Memory", f"What each process has to itself (private pages).{told}",
-        data, x="batch", y="MB", yaxis={"rangemode": "tozero"},
+        data, x="batch", y="MB", yaxis={"rangemode": "tozero"}, xaxis={"tickformat": "d"},
     )  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def _resources(checks: Mapping[str, Mapping[str, Any]]) -> Figure | None:
     last = "epoch" if early == 1 else f"{early} epochs"
     told = f" The last {last} of segments {'was' if early == 1 else 'were'} left early." if early else ""
     return _figure(
-        "Descriptors and segments", f"What is open whenever an epoch has ended; what grows is a leak.{told}",
+        "Descriptors and segments", f"What is open after each epoch. A line that rises is a leak.{told}",
         data, x="epoch", y="open", yaxis={"rangemode": "tozero"}, xaxis={"tickformat": "d", "dtick": 1},
     )  # fmt: skip
 

@@ -93,7 +93,21 @@
     one(id)?.addEventListener("click", () => all("details.loader").forEach((each) => (each.open = open)));
   }
 
-  // Charts: read, and drawn, once they come into view.
+  // Remedies are copied; a page opened as a file may have no clipboard of its own.
+  for (const button of all(".copy")) {
+    button.addEventListener("click", async () => {
+      const text = button.previousElementSibling;
+      try {
+        await navigator.clipboard.writeText(text.textContent);
+      } catch {
+        getSelection().selectAllChildren(text);
+        document.execCommand("copy");
+      }
+      button.textContent = "Copied";
+    });
+  }
+
+  // Charts: read, and drawn, once they come into view; the others when the browser is idle, so that all can be printed.
   const known = new Map();
   async function figureOf(chart) {
     const loader = chart.closest(".charts").dataset.loader;
@@ -133,14 +147,20 @@
     place.dataset.drawn = "";
   }
   let queue = Promise.resolve();
+  function drawOnce(place) {
+    if ("begun" in place.dataset) return queue;
+    place.dataset.begun = "";
+    queue = queue.then(() => draw(place)).catch((error) => {
+      place.textContent = `This chart could not be drawn: ${error}`;
+    });
+    return queue;
+  }
   const seen = new IntersectionObserver(
     (entries) => {
       for (const { isIntersecting, target } of entries) {
         if (!isIntersecting) continue;
         seen.unobserve(target);
-        queue = queue.then(() => draw(target)).catch((error) => {
-          target.textContent = `This chart could not be drawn: ${error}`;
-        });
+        drawOnce(target);
       }
     },
     { rootMargin: "200px" },
@@ -148,6 +168,20 @@
   for (const place of all(".plot")) {
     place.style.minHeight = `${place.dataset.height}px`;
     seen.observe(place);
+  }
+  const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 200));
+  const waiting = all("details.loader[open] .plot");
+  function drawNext() {
+    const place = waiting.shift();
+    if (place) drawOnce(place).then(() => idle(drawNext));
+  }
+  idle(drawNext);
+  for (const loader of all("details.loader")) {
+    loader.addEventListener("toggle", () => {
+      if (!loader.open) return;
+      waiting.push(...all(".plot", loader));
+      idle(drawNext);
+    });
   }
 
   // The figures of a chart as a table, made when it is opened.

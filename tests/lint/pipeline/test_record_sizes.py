@@ -59,21 +59,21 @@ def message(project: Project, code: str) -> str:
 
 @pytest.mark.parametrize(("one", "cost"), COSTS.items(), ids=COSTS)
 def test_a_sample_costs_what_it_holds_but_what_all_of_them_share(project: Project, one: str, cost: str) -> None:
-    assert message(project, DATASET.replace("{one}", one)).partition("; ")[2] == cost
+    assert message(project, DATASET.replace("{one}", one)).partition("reference count, ")[2] == cost
 
 
 @pytest.mark.parametrize(
     "one", ["json.load(open(path))", "dict([(path, path)])", "[path for _ in path]", "(path, json.load(open(path)))"]
 )
 def test_a_figure_that_is_not_known_is_left_out(project: Project, one: str) -> None:
-    assert message(project, DATASET.replace("{one}", one)).endswith("each read writes to a reference count")
+    assert message(project, DATASET.replace("{one}", one)).endswith("writes to its reference count")
 
 
 def test_workers_are_told_as_a_range_and_the_cost_of_each_in_records(project: Project) -> None:
     more = "\n\ndef make_more(folder):\n    return DataLoader(Rows(folder), num_workers=8)\n"
     project.write({"data.py": DATASET.replace("{one}", "(len(path), str(path))") + more})
     (finding,) = (each for each in project.lint_json("--no-cache").records if each["code"] == "DL301")
-    assert finding["message"].endswith("about 173 bytes for a record in each of 2 to 8 workers")
+    assert finding["message"].endswith(", about 173 bytes for a record in each of 2 to 8 workers")
     assert finding["bytes_per_sample"] == 173
 
 
@@ -104,4 +104,4 @@ def make(path, where):
 
 
 def test_objects_that_samples_share_are_not_counted_by_sample(project: Project) -> None:
-    assert "`self.shards` holds Python objects, and fetching a sample (" in message(project, SHARDS)
+    assert "`self.shards` holds Python objects: every worker copies" in message(project, SHARDS)

@@ -22,7 +22,7 @@ def files(count: int) -> tuple[tuple[int, str], ...]:
     return tuple((3 + number, f"/data/{number}.bin") for number in range(count))
 
 
-OFFER = "they can be removed by hand once nothing uses them: rm"
+OFFER = "remove them once no process uses them: rm"
 TOLD: dict[str, tuple[Leftovers, list[str]]] = {
     "nothing": (Leftovers(), []),
     "a worker": (Leftovers(workers(1)), ["1 worker of a DataLoader still running (pid 10)"]),
@@ -30,11 +30,11 @@ TOLD: dict[str, tuple[Leftovers, list[str]]] = {
         Leftovers(workers(6)), ["6 workers of a DataLoader still running (pid 10, 11, 12, 13, 14)"]
     ),
     "a segment": (
-        Leftovers(names=segments(1)), [f"1 segment in /dev/shm, 4.1 kB; {OFFER} /dev/shm/torch_7_1_0"]
+        Leftovers(names=segments(1)), [f"1 segment in /dev/shm, 4.1 kB: {OFFER} /dev/shm/torch_7_1_0"]
     ),
     "two segments": (
         Leftovers(names=segments(2)),
-        [f"2 segments in /dev/shm, 8.2 kB; {OFFER} /dev/shm/torch_7_1_0 /dev/shm/torch_7_1_1"],
+        [f"2 segments in /dev/shm, 8.2 kB: {OFFER} /dev/shm/torch_7_1_0 /dev/shm/torch_7_1_1"],
     ),
     "a file": (Leftovers(targets=files(1)), ["1 open descriptor, file: /data/0.bin (3)"]),
     "more files than are named": (
@@ -52,7 +52,7 @@ TOLD: dict[str, tuple[Leftovers, list[str]]] = {
         Leftovers(workers(1), segments(1), files(1)),
         [
             "1 worker of a DataLoader still running (pid 10)",
-            f"1 segment in /dev/shm, 4.1 kB; {OFFER} /dev/shm/torch_7_1_0",
+            f"1 segment in /dev/shm, 4.1 kB: {OFFER} /dev/shm/torch_7_1_0",
             "1 open descriptor, file: /data/0.bin (3)",
         ],
     ),

@@ -136,11 +136,11 @@ def _end_what_is_left() -> Iterator[None]:
     ("iterate", "outcome", "words"),
     [
         (without_gradients, "inconclusive", "Around: changes for the loop that iterates it: gradients from on to off"),
-        (with_gradients_again, "passed", "64 samples, none missing"),
-        (losing, "failed", "Around: its epoch has 7 batches, and its len() says 8, as many as come of the DataLoader"),
-        (holding_back, "passed", "64 samples, none missing"),
+        (with_gradients_again, "passed", "64 samples: no duplicates, none missing"),
+        (losing, "failed", "Around: drops 1 of 8 batches\nits epoch has 7, the DataLoader inside gives 8"),
+        (holding_back, "passed", "64 samples: no duplicates, none missing"),
         (into_one_buffer, "inconclusive", "Around: 7 of 7 batches changed when the next came"),
-        (into_new_buffers, "passed", "64 samples, none missing"),
+        (into_new_buffers, "passed", "64 samples: no duplicates, none missing"),
     ],
 )
 def test_what_is_done_to_batches_is_named(iterate: Callable[[Any], Iterator[Any]], outcome: str, words: str) -> None:

@@ -16,6 +16,7 @@ from pytest_dataloader.probe.host.calibration import KERNELS
 from pytest_dataloader.probe.host.interference import QUIET
 from pytest_dataloader.probe.timing.cost import Cost
 from pytest_dataloader.probe.timing.evidence import Baseline, BaselineEntry, Platform
+from tests import wording
 
 pytestmark = pytest.mark.xdist_group("cpu")
 
@@ -35,26 +36,29 @@ def seen(
 @pytest.mark.parametrize(
     ("evidence", "outcome", "words"),
     [
-        (seen(1.0), "passed", "1.00 times the baseline (1.00 to 1.00 by the kernels; 15 % more tolerated)"),
+        (seen(1.0), "passed", "1.00 times the baseline, limit 1.15 times\n"
+                              "1 ms of CPU per sample, 1.00 to 1.00 times by"),
         (seen(0.5), "passed", "0.50 times"),
         (seen(1.14), "passed", "1.14 times"),
-        (seen(1.3), "failed", "1.30 times the baseline (1.30 to 1.30"),
-        (seen(1.3, compute=0.26), "inconclusive", "1.30 times the baseline (1.00 to 1.30 by the kernels"),
+        (seen(1.3), "failed", "1.30 times the baseline, limit 1.15 times\n1.3 ms of CPU per sample, 1.30 to 1.30"),
+        (seen(1.3, compute=0.26), "inconclusive", "1.00 to 1.30 times by calibration kernel"),
         (seen(2.0, compute=0.4, copy=0.2), "passed", "1.00 times"),
-        (seen(1.0, compute=0.1, copy=0.05), "inconclusive", "the kernels disagree"),
+        (seen(1.0, compute=0.1, copy=0.05), "inconclusive", "the calibration kernels disagree"),
         (seen(1.3, quietness=BUSY), "inconclusive", "too busy to say: other processes used 90 %"),
         (seen(2.0, quietness=BUSY), "failed", "2.00 times"),
-        (seen(1.3, recorded=True), "passed", "1.30 times the baseline (1.30 to 1.30 by the kernels; 15 % more"),
+        (seen(1.3, recorded=True), "passed", "1.30 times the baseline, limit 1.15 times\n"
+                                             "1.3 ms of CPU per sample, 1.30 to 1.30 times by"),
         (seen(1.3, known=None, recorded=True), "passed", "1.3 ms of CPU per sample, recorded"),
-        (seen(1.3, known=None, incomparable="it is new"), "not_measured", "not compared: it is new"),
+        (seen(1.3, known=None, incomparable="it is new"), "not_measured", "not compared\nit is new"),
         (seen(1.3, known=dataclasses.replace(KNOWN, kernel_ms={"older": 1.0})), "failed", "1.30 times"),
-        (Baseline(Cost(units=3, measured_seconds=9.0)), "inconclusive", "9 s gave 3 turns"),
+        (Baseline(Cost(units=3, measured_seconds=9.0)), "inconclusive", "3 measurements in 9 s: too few"),
         (Baseline(Cost(), empty=True), "not_measured", "its epoch is empty"),
     ],
 )  # fmt: skip
 def test_only_what_every_kernel_says_on_a_quiet_machine_fails(evidence: Baseline, outcome: str, words: str) -> None:
     verdict = judge(evidence)
     assert (verdict.outcome, words in verdict.reason) == (outcome, True), verdict.reason
+    assert [*wording.faults(verdict)] == []
 
 
 def test_as_much_more_as_is_tolerated_passes() -> None:

@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader, Dataset
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.compare import judge, measure
 from pytest_dataloader.probe.timing.evidence import Comparison
+from tests import wording
 
 pytestmark = pytest.mark.xdist_group("time")
 
@@ -28,15 +29,16 @@ def seen(ratio: float, width: float, pairs: int = 100) -> Comparison:
 @pytest.mark.parametrize(
     ("evidence", "tolerance", "outcome", "words"),
     [
-        (seen(1.00, 0.05), None, "passed", "1.000 times the reference (0.975 to 1.025 at 95 %; 1 ms per sample"),
-        (seen(0.50, 0.05), 0.0, "passed", "0 % more tolerated"),
-        (seen(1.10, 0.04), None, "passed", "15 % more tolerated"),
-        (seen(1.10, 0.04), 0.05, "failed", "5 % more tolerated"),
+        (seen(1.00, 0.05), None, "passed", "1.000 times the reference (95 % CI 0.975 to 1.025), limit 1.15 "
+                                           "times\n1 ms per sample"),
+        (seen(0.50, 0.05), 0.0, "passed", "limit 1.00 times"),
+        (seen(1.10, 0.04), None, "passed", "limit 1.15 times"),
+        (seen(1.10, 0.04), 0.05, "failed", "limit 1.05 times"),
         (seen(1.17, 0.05), None, "inconclusive", "too close to call in 5 s"),
         (seen(1.14, 0.05), None, "inconclusive", "too close to call"),
         (seen(1.30, 0.05), None, "failed", "1.300 times"),
-        (seen(1.30, 0.05, pairs=5), None, "inconclusive", "5 s gave 5 turns of each loader"),
-        (Comparison(), None, "inconclusive", "0 turns"),
+        (seen(1.30, 0.05, pairs=5), None, "inconclusive", "5 measurements of each loader in 5 s"),
+        (Comparison(), None, "inconclusive", "0 measurements"),
         (Comparison(empty=True), None, "not_measured", "its epoch is empty"),
     ],
 )  # fmt: skip
@@ -45,6 +47,7 @@ def test_only_a_certain_excess_over_the_tolerance_fails(
 ) -> None:
     verdict = judge(evidence, tolerance=tolerance)
     assert (verdict.outcome, words in verdict.reason) == (outcome, True), verdict.reason
+    assert [*wording.faults(verdict)] == []
 
 
 class Costly(Dataset[Any]):

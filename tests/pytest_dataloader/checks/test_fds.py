@@ -40,7 +40,6 @@ pytestmark = [
 
 SEEN = evidence.FDS
 PEAK = "peak 50 of 1,000 descriptors"
-EXTENT = "seen in 4 epochs of the first 8 of 200 batches"
 FILES = Leak("a worker", "file", 8, "batch", 1.0, "/data/a.bin")
 BATCHES = Leak("the main process", "segment of torch", 40, "batch", 2.0, "/dev/shm/torch_7_1_1")
 SHARED = replace(BATCHES, where="a worker")
@@ -58,28 +57,47 @@ def at_most(share: float) -> dict[str, float]:
 
 
 VERDICTS = {
-    "nothing is left": Judgement(SEEN, "passed", f"{PEAK}, nothing left open; {EXTENT}", in_full=True),
+    "nothing is left": Judgement(
+        SEEN, "passed",
+        "peak 50 of 1,000 descriptors, nothing left open\n"
+        "seen in 4 epochs of the first 8 of 200 batches", in_full=True,
+    ),
     "all batches were seen": Judgement(
-        replace(SEEN, batches_in_epoch=8), "passed", f"{PEAK}, nothing left open; seen in 4 epochs", in_full=True
+        replace(SEEN, batches_in_epoch=8), "passed",
+        "peak 50 of 1,000 descriptors, nothing left open\n"
+        "seen in 4 epochs", in_full=True
     ),
     "an epoch has one more batch": Judgement(
         replace(SEEN, batches_in_epoch=9), "passed",
-        f"{PEAK}, nothing left open; seen in 4 epochs of the first 8 of 9 b"
+        "peak 50 of 1,000 descriptors, nothing left open\n"
+        "seen in 4 epochs of the first 8 of 9 batches"
     ),
     "a stream": Judgement(
         replace(SEEN, batches_in_epoch=0), "passed",
-        f"{PEAK}, nothing left open; seen in 4 epochs, 32 batches together", in_full=True,
+        "peak 50 of 1,000 descriptors, nothing left open\n"
+        "seen in 4 epochs, 32 batches together", in_full=True,
     ),
     "what is needed was not predicted": Judgement(
         replace(SEEN, unpredicted="batches cannot be weighed"), "passed",
-        f"{PEAK}, nothing left open; {EXTENT}; what workers need was not predicted: batches cannot be weighed",
+        "peak 50 of 1,000 descriptors, nothing left open\n"
+        "seen in 4 epochs of the first 8 of 200 batches\n"
+        "the need of workers was not predicted: batches cannot be weighed",
         in_full=True,
     ),
-    "two epochs": Judgement(replace(SEEN, epochs=2), "passed", f"{PEAK}, nothing left open; seen in 2 epochs"),
-    "one epoch": Judgement(replace(SEEN, epochs=1), "inconclusive", f"{PEAK}, nothing left open; seen in 1 epoch of"),
+    "two epochs": Judgement(
+        replace(SEEN, epochs=2), "passed",
+        "peak 50 of 1,000 descriptors, nothing left open\n"
+        "seen in 2 epochs of the first 8 of 200 batches",
+    ),
+    "one epoch": Judgement(
+        replace(SEEN, epochs=1), "inconclusive",
+        "peak 50 of 1,000 descriptors, nothing left open\n"
+        "seen in 1 epoch of the first 8 of 200 batches",
+    ),
     "no epoch": Judgement(
         replace(SEEN, epochs=0, batches=3), "inconclusive",
-        f"{PEAK}, nothing left open; the time was up before a short epoch had ended: it takes more seconds",
+        "peak 50 of 1,000 descriptors, nothing left open\n"
+        "no short epoch ended in time: it needs more seconds",
         in_full=True,
     ),
     "no batch": Judgement(
@@ -87,56 +105,78 @@ VERDICTS = {
     ),
     "something else opens files": Judgement(
         replace(SEEN, unclear=("something else opens a file", "and a pipe")), "inconclusive",
-        f"something else opens a file; and a pipe; {PEAK}", in_full=True,
+        "something else opens a file\nand a pipe\npeak 50 of 1,000 descriptors", in_full=True,
     ),
     "no batch came": Judgement(
         replace(SEEN, hung=True, batches=0), "inconclusive",
-        f"the loader did not get through: no batch came for a minute; {PEAK} until then", in_full=True,
+        "the loader did not finish: no batch came for a minute\n"
+        "peak 50 of 1,000 descriptors until then", in_full=True,
     ),
     "something else ran out": Judgement(
         replace(SEEN, exhausted="RuntimeError: No space left on device"), "inconclusive",
-        f"the loader did not get through: RuntimeError: No space left on device; {PEAK} until then", in_full=True,
+        "the loader did not finish: RuntimeError: No space left on device\n"
+        "peak 50 of 1,000 descriptors until then", in_full=True,
     ),
     "descriptors ran out": Judgement(
         replace(SEEN, exhausted="OSError: Too many open files"), "failed",
-        "descriptors ran out: OSError: Too many open files; the limit is 1,000", in_full=True,
+        "out of descriptors, limit 1,000: OSError: Too many open files", in_full=True,
     ),
     "descriptors ran out on the way": Judgement(
         leaking(BATCHES, exhausted="received 0 items of ancdata", kept_by=(KEEPER,)), "failed",
-        "descriptors ran out; kept by loader.kept[*] (data.py:31): received 0 items of ancdata; the limit is 1,000",
+        "out of descriptors, limit 1,000: received 0 items of ancdata\n"
+        "kept by loader.kept[*] (data.py:31)",
         ("DL305",), in_full=True,
     ),
     "cannot get by": Judgement(
         leaking(BATCHES, shortage="2 workers need 2,000", exhausted="OSError: Too many open files"), "failed",
-        "2 workers need 2,000; the limit is 1,000: not run", ("DL305",), in_full=True,
+        "2 workers need 2,000\nlimit 1,000: the loader was not run", ("DL305",), in_full=True,
     ),
     "a leak": Judgement(
-        leaking(FILES), "failed", f"left open: 1 file /data/a.bin for each batch, in a worker (8 seen); {PEAK}", ("",),
+        leaking(FILES), "failed",
+        "leaks 1 file /data/a.bin per batch, in a worker (8 seen)\n"
+        "peak 50 of 1,000 descriptors", ("",),
         in_full=True,
     ),
     "two leaks": Judgement(
         leaking(FILES, BATCHES, kept_by=(KEEPER, replace(KEEPER, name="box", line=""))), "failed",
-        "left open: 1 file /data/a.bin for each batch, in a worker (8 seen); 2 segments of torch for each batch, in "
-        f"the main process (40 seen); kept by loader.kept[*] (data.py:31), box; {PEAK}", ("DL305", ""), in_full=True,
+        "leaks 1 file /data/a.bin per batch, in a worker (8 seen)\n"
+        "leaks 2 segments of torch per batch, in the main process (40 seen)\n"
+        "kept by loader.kept[*] (data.py:31), box\n"
+        "peak 50 of 1,000 descriptors", ("DL305", ""), in_full=True,
     ),
     "a leak, and no batch any more": Judgement(
-        leaking(FILES, hung=True), "failed", "left open: 1 file /data/a.bin for each batch", ("",)
+        leaking(FILES, hung=True), "failed",
+        "leaks 1 file /data/a.bin per batch, in a worker (8 seen)", ("",)
     ),
-    "shared tensors of a worker": Judgement(leaking(SHARED), "failed", "left open: 2 segments of torch for", ("",)),
-    "segments": Judgement(leaking(SEGMENTS), "failed", "left open: 1 segment /dev/shm/psm_1 for each batch", ("",)),
+    "shared tensors of a worker": Judgement(
+        leaking(SHARED), "failed",
+        "leaks 2 segments of torch per batch, in a worker (40 seen)", ("",),
+    ),
+    "segments": Judgement(
+        leaking(SEGMENTS), "failed",
+        "leaks 1 segment /dev/shm/psm_1 per batch, in a worker (8 seen)", ("",),
+    ),
     "every sort of leak": Judgement(
-        leaking(FILES, BATCHES, SHARED, SEGMENTS), "failed", "left open: 1 file /data/a.bin", ("DL305", "", "", "")
+        leaking(FILES, BATCHES, SHARED, SEGMENTS), "failed",
+        "leaks 1 file /data/a.bin per batch, in a worker (8 seen)", ("DL305", "", "", "")
     ),
     "leaks of epochs that are left early": Judgement(
         leaking(AHEAD, FILES), "failed",
-        "left open: 2 segments of torch for each epoch that is left early, in the main process (40 seen)", ("",),
+        "leaks 2 segments of torch per epoch that is left early, in the main process (40 seen)\n"
+        "leaks 1 file /data/a.bin per batch, in a worker (8 seen)", ("",),
     ),
     "a peak at the limit": Judgement(SEEN, "passed", PEAK, (), at_most(0.05)),
     "a peak above the limit": Judgement(
-        SEEN, "failed", f"{PEAK} (5.0 %); allowed: 4.9 %", (), at_most(0.049), in_full=True
+        SEEN, "failed", "peak 50 of 1,000 descriptors (5.0 %), limit 4.9 %", (), at_most(0.049), in_full=True
     ),
-    "a limit of nothing": Judgement(SEEN, "failed", f"{PEAK} (5.0 %); allowed: 0.0 %", (), at_most(0.0), in_full=True),
-    "a leak above the limit": Judgement(leaking(FILES), "failed", "left open", ("",), at_most(0.0)),
+    "a limit of nothing": Judgement(
+        SEEN, "failed",
+        "peak 50 of 1,000 descriptors (5.0 %), limit 0.0 %", (), at_most(0.0), in_full=True,
+    ),
+    "a leak above the limit": Judgement(
+        leaking(FILES), "failed",
+        "leaks 1 file /data/a.bin per batch, in a worker (8 seen)", ("",), at_most(0.0),
+    ),
     "more may be needed than there is": Judgement(
         replace(SEEN, predicted_main_peak=1001, storages_per_batch=7), "passed", PEAK, ("", "")
     ),
@@ -160,21 +200,30 @@ def test_the_verdict_follows_from_the_evidence(row: Judgement) -> None:
 
 SCARCE = replace(SEEN, predicted_worker_peak=1200, storages_per_batch=8)
 ADVICE = {
-    "batches that are kept": (leaking(BATCHES), ["keep a copy (.clone()) or numbers (.tolist()) of a batch"]),
-    "shared tensors of a worker": (leaking(SHARED), ["keep no tensor that share_memory_() has moved for each sample"]),
-    "segments": (leaking(SEGMENTS), ["close() and unlink() what multiprocessing.shared_memory makes"]),
-    "files": (leaking(FILES), ["close what is opened for each sample, or open it once in each worker and keep it"]),
-    "batches taken ahead": (leaking(AHEAD), ["end what takes batches ahead when its loop ends early"]),
+    "batches that are kept": (
+        leaking(BATCHES),
+        ["keep batch.clone() or batch.tolist(), not the batch, beyond its step"],
+    ),
+    "shared tensors of a worker": (leaking(SHARED), ["call share_memory_() once, not for each sample"]),
+    "segments": (leaking(SEGMENTS), ["call close() and unlink() on each multiprocessing.shared_memory.SharedMemory"]),
+    "files": (
+        leaking(FILES),
+        ["close each file after its sample (with open(path) as file), or open it once per worker"],
+    ),
+    "batches taken ahead": (leaking(AHEAD), ["stop the prefetcher when its loop ends early"]),
     "scarce": (
         SCARCE,
         [
-            "up to 1200 descriptors where one worker lags, and the limit is 1000",
-            "8 tensors a batch: stack them in collate_fn, or send numpy arrays",
+            "up to 1200 descriptors if one worker is slow, limit 1000",
+            "stack the 8 tensors of a batch in collate_fn, or return numpy arrays",
             "lower num_workers or prefetch_factor, or raise the limit (ulimit -n)",
         ],
     ),
-    "too scarce to be run": (replace(SCARCE, shortage="2 workers need 1,200"), ["8 tensors a batch", "lower num_wo"]),
-    "a dataset of many tensors": (replace(SEEN, handed_to_worker=300), ["keep the dataset's tensors as one (torch."]),
+    "too scarce to be run": (
+        replace(SCARCE, shortage="2 workers need 1,200"),
+        ["stack the 8 tensors of a batch", "lower num_wo"],
+    ),
+    "a dataset of many tensors": (replace(SEEN, handed_to_worker=300), ["torch.stack(tensors) in the dataset"]),
 }
 
 
@@ -366,11 +415,11 @@ def test_an_epoch_without_batches_is_not_passed(check: Any) -> None:
 @pytest.mark.parametrize(
     ("leak", "told"),
     [
-        (Leak("a worker", "file", 8, "batch", 8.0, "/x"), "8 files /x for each batch, in a worker (8 seen)"),
-        (Leak("a worker", "pipe", 9, "epoch", 1.06, "pipe:[1]"), "1 pipe for each epoch, in a worker (9 seen)"),
+        (Leak("a worker", "file", 8, "batch", 8.0, "/x"), "8 files /x per batch, in a worker (8 seen)"),
+        (Leak("a worker", "pipe", 9, "epoch", 1.06, "pipe:[1]"), "1 pipe per epoch, in a worker (9 seen)"),
         (
             Leak("the main process", "segment of torch", 5, "batch", 0.25, "/dev/shm/torch_1"),
-            "0.25 segments of torch for each batch, in the main process (5 seen)",
+            "0.25 segments of torch per batch, in the main process (5 seen)",
         ),
     ],
 )
@@ -455,7 +504,7 @@ def test_more_tensors_than_a_fork_server_hands_over_are_told_before_it_fails() -
     seen = measured(load(dataset, multiprocessing_context="forkserver"))
     verdict = fds.judge(seen)
     assert verdict.outcome == "failed"
-    assert "264 descriptors as it starts, 260 of them for tensors that the dataset keeps" in verdict.reason
+    assert "264 descriptors to start a worker" in verdict.reason
     assert multiprocessing.active_children() == []
 
 

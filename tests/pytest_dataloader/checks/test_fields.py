@@ -89,15 +89,15 @@ FAULTS: dict[str, tuple[Callable[[int], Any], Any, str, str]] = {
         lambda index: {"x": np.full(4, index, dtype=np.float32 if index < 32 else np.float64)}, None, "type_changes",
         "['x'] is float32 in 4 batches and float64 in 4 batches",
     ),
-    "a sample divided by zero": (normalised, None, "not_a_number", "[0] is NaN throughout in 1 of 64 samples"),
+    "a sample divided by zero": (normalised, None, "not_a_number", "[0] is all NaN in 1 of 64 samples"),
     "gradients": (
         lambda index: LAYER(row(index)), None, "gradients", "a batch requires gradients in 8 of 8 batches"
     ),
     "texts sorted without their labels": (
-        lambda index: (text(index), index), sorted_apart, "misaligned", "rows of [1] stand beside fields of other"
+        lambda index: (text(index), index), sorted_apart, "misaligned", "rows of [1] belong to another sample"
     ),
     "rows sorted without their classes": (
-        lambda index: (text(index), index % 3), sorted_apart, "misaligned", "rows of [1] stand beside fields of other"
+        lambda index: (text(index), index % 3), sorted_apart, "misaligned", "rows of [1] belong to another sample"
     ),
     "fields of the first sample": (
         optional, by_the_first, "field_missing", "['mask'] has fewer rows than samples in "
@@ -139,18 +139,18 @@ def test_fields_that_are_right_are_not_accused(name: str) -> None:
 
 def test_fields_are_seen_in_workers_too() -> None:
     seen = measure(DataLoader(Made(normalised), 8, shuffle=True, num_workers=2), setting=SETTING)
-    assert "Made: [0] is NaN throughout in 1 of 64 samples" in judge(seen).reason
+    assert "Made: [0] is all NaN in 1 of 64 samples" in judge(seen).reason
     assert [(field.path, field.kinds) for field in seen.fields] == [("[0]", {"float32": 8}), ("[1]", {"int64": 8})]
 
 
 @pytest.mark.parametrize(
     ("make", "settings", "note", "advice"),
     [
-        (lambda at: (row(at), at / 3), {}, "; [1] is float64, made of Python's floats", "if float64 is not meant"),
+        (lambda at: (row(at), at / 3), {}, "\n[1] is float64, made of Python floats", "unless float64 is intended"),
         (lambda at: at / 3, {}, "", ""),
-        (lambda at: {"box": [at, at + 1]}, {}, "; ['box'], a list of 2 numbers, becomes a list of 2 tensors", "tensor"),
-        (lambda at: (row(at), float("nan")), {}, "; 64 of 64 samples hold NaN in [1]", ""),
-        (row, {"batch_size": 9, "shuffle": True}, "; the last batch of an epoch has 1 sample", "drop_last=True if"),
+        (lambda at: {"box": [at, at + 1]}, {}, "\n['box']: a list of 2 numbers becomes a list of 2 tensors", "tensor"),
+        (lambda at: (row(at), float("nan")), {}, "\nNaN in [1] of 64 of 64 samples", ""),
+        (row, {"batch_size": 9, "shuffle": True}, "\nthe last batch of an epoch has 1 sample", "drop_last=True) if"),
         (row, {"batch_size": 9}, "", ""),
         (row, {"batch_size": 9, "shuffle": True, "drop_last": True}, "", ""),
         (row, {"batch_size": 1, "shuffle": True}, "", ""),
@@ -172,7 +172,7 @@ def test_weights_of_classes_are_told_from_those_of_samples() -> None:
     loader = DataLoader(Made(row), 8, sampler=WeightedRandomSampler([1.0, 3.0], SIZE))
     verdict = judge(measure(loader, setting=SETTING))
     assert verdict.outcome == "failed"
-    assert "WeightedRandomSampler: has 2 weights for 64 samples: the first 2 are drawn and no other" in verdict.reason
+    assert "WeightedRandomSampler: 2 weights for 64 samples\nonly the first 2 samples are ever drawn" in verdict.reason
 
 
 class Kept(Sampler[int]):
@@ -193,7 +193,7 @@ class Kept(Sampler[int]):
 )
 def test_a_shuffle_that_is_undone_is_named(kept: Callable[[list[int]], Any], outcome: str) -> None:
     verdict = judge(measure(DataLoader(Made(row), 8, sampler=Kept(kept)), setting=SETTING))
-    undone = "Kept: draws random numbers, and gives the stored order in both epochs all the same"
+    undone = "Kept: draws random numbers, but gives the stored order in both epochs"
     assert (verdict.outcome, undone in verdict.reason) == (outcome, outcome == "inconclusive")
 
 
@@ -215,7 +215,7 @@ class Buffered(IterableDataset[Any]):
 @pytest.mark.parametrize(("buffer", "told"), [(1, False), (4, True), (600, False)])
 def test_a_stream_whose_batches_are_made_of_neighbours_is_told(buffer: int, told: bool) -> None:
     verdict = judge(measure(DataLoader(Buffered(buffer), 8), setting=SETTING))
-    assert (verdict.outcome, "came in one batch in the epoch before" in verdict.reason) == ("passed", told)
+    assert (verdict.outcome, "shared a batch in the epoch before" in verdict.reason) == ("passed", told)
     assert any("enlarge the shuffle buffer" in each.text for each in verdict.advice) is told
 
 

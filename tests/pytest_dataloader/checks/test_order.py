@@ -68,84 +68,105 @@ MAY_BE_MEANT = {
 }  # fmt: skip
 VERDICTS = {
     "shuffled": Judgement(
-        SEEN, "passed", "96 samples, none missing, no duplicates; reshuffled; same content in a single process: 96",
+        SEEN, "passed",
+        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
+        "same content in a single process (96 compared)",
         in_full=True,
     ),
     "in turn": Judgement(
-        IN_TURN, "passed", "96 samples, none missing, no duplicates; same content in a single process: 96", in_full=True
+        IN_TURN, "passed",
+        "96 samples: no duplicates, none missing\nsame content in a single process (96 compared)", in_full=True
     ),
     "too few to be reshuffled": Judgement(
         replace(SEEN, reshuffled=False, compared=0), "passed",
-        "96 samples, none missing, no duplicates; too few to see them reshuffled", in_full=True,
+        "96 samples: no duplicates, none missing\ntoo few samples to see them reshuffled", in_full=True,
     ),
     "a part of an epoch": Judgement(
         replace(SEEN, compared=0, partly=("the first 96 samples were read", "more is to come")), "passed",
-        "96 samples, none missing, no duplicates; reshuffled; the first 96 samples were read; more is to come",
+        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
+        "the first 96 samples were read\nmore is to come",
         in_full=True,
     ),
     "an epoch that ends early": Judgement(
         replace(SEEN, samples=(24, 24), unseen_batches=9, compared=24), "passed",
-        "24 samples, none doubled by the loader; its epoch ends 9 batches before its len() says, which were not seen;",
+        "24 samples: no duplicates, reshuffled each epoch\n"
+        "the epoch ended 9 batches before its len(): these were not seen",
     ),
     "several passes": Judgement(
-        replace(SEEN, passes=3), "passed", "96 samples, none missing, no duplicates; an epoch is 3 passes; resh"
+        replace(SEEN, passes=3), "passed",
+        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
+        "an epoch is 3 passes over the data"
     ),
     "two passes": Judgement(
-        replace(SEEN, passes=2), "passed", "96 samples, none missing, no duplicates; an epoch is 2 passes; resh"
+        replace(SEEN, passes=2), "passed",
+        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
+        "an epoch is 2 passes over the data"
     ),
     "a sampler that repeats": Judgement(
         replace(SEEN, repeated=4), "passed",
-        "96 samples, none missing, no duplicates; RandomSampler repeats 4 and leaves out 0 of its own; resh",
+        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
+        "RandomSampler repeats 4 and leaves out 0 by itself",
     ),
     "a sampler that leaves out": Judgement(
         replace(SEEN, left_out=4), "passed",
-        "96 samples, none missing, no duplicates; RandomSampler repeats 0 and leaves out 4 of its own; resh",
+        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
+        "RandomSampler repeats 0 and leaves out 4 by itself",
     ),
     "drop_last": Judgement(
         replace(SEEN, size=101, dropped_last=5, left_out=5), "passed",
-        "96 samples, none missing, no duplicates; drop_last leaves out 5 of 101 in every epoch; reshuffled",
+        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
+        "drop_last drops 5 of 101 samples in every epoch",
     ),
     "drop_last of a stream": Judgement(
         replace(STREAM, dropped_last=5), "passed",
-        "96 samples, none missing, no duplicates; drop_last leaves out 5 of 96 in every epoch; same content",
+        "96 samples: no duplicates, none missing\ndrop_last drops 5 of 96 samples in every epoch\n"
+        "same content in a single process (96 compared)",
     ),
     "a stream": Judgement(
-        STREAM, "passed", "96 samples, none missing, no duplicates; same content in a single process: 96", in_full=True
+        STREAM, "passed",
+        "96 samples: no duplicates, none missing\nsame content in a single process (96 compared)", in_full=True
     ),
     "a stream of more batches than it says": Judgement(
         replace(STREAM, batches=8, batches_told=5), "passed",
-        "96 samples, none missing, no duplicates; same content in a single process: 96; len() of the loader says 5 "
-        "batches, and 8 come", in_full=True,
+        "96 samples: no duplicates, none missing\nsame content in a single process (96 compared)\n"
+        "len(loader) is 5, and an epoch has 8 batches", in_full=True,
     ),
     "a stream that loses samples with fewer workers": Judgement(
         replace(STREAM, fewer_workers=(WorkerCount(1, 96), WorkerCount(2, 96), WorkerCount(3, 95))), "passed",
-        "96 samples, none missing, no duplicates; same content in a single process: 96; with 3 workers 95 samples come",
+        "96 samples: no duplicates, none missing\nsame content in a single process (96 compared)\n"
+        "95 samples with 3 workers",
         in_full=True,
     ),
     "a part of a stream": Judgement(
         replace(STREAM, partly=("the first 96 samples of an epoch were read",)), "passed",
-        "96 samples of a stream: no two workers begin alike; the first 96 samples of an epoch were read", in_full=True,
+        "96 samples of a stream: no two workers start with the same samples\n"
+        "the first 96 samples of an epoch were read", in_full=True,
     ),
     "no sample": Judgement(
         replace(SEEN, samples=(0, 0)), "not_measured", "no sample came: the loader reads no dataset of its own",
         vacuous=True,
     ),
-    "no sample in the second epoch": Judgement(replace(SEEN, samples=(96, 0)), "passed", "96 samples, none missing"),
+    "no sample in the second epoch": Judgement(
+        replace(SEEN, samples=(96, 0)), "passed",
+        "96 samples: no duplicates, none missing, reshuffled each epoch",
+    ),
     "two faults": Judgement(
-        with_faults("lost", "stale"), "failed", "Rows: is lost; Rows: is stale", ("", "DL308"), in_full=True
+        with_faults("lost", "stale"), "failed", "Rows: is lost\nRows: is stale", ("", "DL308"), in_full=True
     ),
     "a sure fault behind what may be meant": Judgement(
-        with_faults("same_order", "duplicated"), "failed", "Rows: is same_order; Rows: is duplicated", ("", "")
+        with_faults("same_order", "duplicated"), "failed",
+        "Rows: is same_order\nRows: is duplicated", ("", "")
     ),
     "a sure fault before what may be meant": Judgement(
-        with_faults("unsharded", "left_out"), "failed", "Rows: is unsharded; Rows: is left_out", ("DL405", "")
+        with_faults("unsharded", "left_out"), "failed", "Rows: is unsharded\nRows: is left_out", ("DL405", "")
     ),
     "two that may be meant": Judgement(
-        with_faults("same_order", "unlike"), "inconclusive", "Rows: is same_order; Rows: is unlike", ("", "")
+        with_faults("same_order", "unlike"), "inconclusive",
+        "Rows: is same_order\nRows: is unlike", ("", "")
     ),
     "a fault in the part that was read": Judgement(
         replace(with_faults("lost"), partly=("the first 24 samples of an epoch were read",)), "failed",
-        "Rows: is lost; the first 24 samples of an epoch were read", ("",), in_full=True,
+        "Rows: is lost\nthe first 24 samples of an epoch were read", ("",), in_full=True,
     ),
     "a fault, and no sample": Judgement(
         replace(with_faults("truncated"), samples=(0, 0)), "failed", "Rows: is truncated", ("DL309",)
@@ -171,10 +192,10 @@ def test_every_kind_of_fault_has_a_row() -> None:
 @pytest.mark.parametrize(
     ("seen", "text"),
     [
-        (with_faults("lost"), "make one sample for each index that is asked for"),
-        (with_faults("lost", source="the loader"), "hand on every batch that the sampler asks for"),
-        (with_faults("lost", seen=STREAM), "give each sample to one of the workers"),
-        (with_faults("duplicated", source="the loader"), "let each worker, and each index, give its own samples once"),
+        (with_faults("lost"), "return one sample for each index from __getitems__"),
+        (with_faults("lost", source="the loader"), "yield every batch"),
+        (with_faults("lost", seen=STREAM), "give each sample to one worker"),
+        (with_faults("duplicated", source="the loader"), "read each sample once per epoch"),
     ],
     ids=["lost by the dataset", "lost by the loader", "lost by a stream", "doubled by the loader"],
 )
@@ -230,14 +251,17 @@ def test_workers_that_are_not_forked_are_traced_too(method: str) -> None:
 @pytest.mark.parametrize(("shuffle", "samples", "said"), [(True, SIZE, True), (True, 1, False), (False, SIZE, None)])
 def test_whether_a_loader_reshuffles_is_stated(shuffle: bool, samples: int, said: bool | None) -> None:
     seen = measure(DataLoader(Subset(Rows(), range(samples)), 8, shuffle), setting=SETTING)
-    told = {True: "; reshuffled", False: "; too few to see them reshuffled", None: ""}[said]
+    told = {True: ", reshuffled each epoch", False: "\ntoo few samples to see them reshuffled", None: ""}[said]
     assert seen.reshuffled is said
-    assert f"no duplicates{told}" in judge(seen).reason
+    assert f"none missing{told}" in judge(seen).reason
     assert ("reshuffled" in judge(seen).reason) is bool(told)
 
 
 def test_an_order_of_ones_own_that_changes_is_told() -> None:
-    assert "; reshuffled" in judge(measure(CLEAN["an order of its own that goes on"].make(), setting=SETTING)).reason
+    assert (
+        ", reshuffled each epoch"
+        in judge(measure(CLEAN["an order of its own that goes on"].make(), setting=SETTING)).reason
+    )
 
 
 def test_a_length_may_be_that_of_all_ranks() -> None:
@@ -249,46 +273,48 @@ def test_a_length_may_be_that_of_all_ranks() -> None:
 @pytest.mark.parametrize("name", ["samples of a batch that come once", "batches by columns"])
 def test_what_getitems_gives_is_held_against_one_process(name: str) -> None:
     verdict = judge(measure(CLEAN[name].make(), setting=SETTING))
-    assert (verdict.outcome, "same content in a single process: 96" in verdict.reason) == ("passed", True)
+    assert (verdict.outcome, "same content in a single process (96 compared)" in verdict.reason) == ("passed", True)
 
 
 @pytest.mark.parametrize("dataset", [Rows, Stream])
 def test_an_epoch_of_several_passes_is_told(dataset: type[Any]) -> None:
     told = judge(measure(Thrice(dataset(), 8, num_workers=2), setting=SETTING))
     assert told.outcome == "passed"
-    assert told.reason.startswith(f"{3 * SIZE} samples, none missing, no duplicates; an epoch is 3 passes")
+    assert told.reason.startswith(f"{3 * SIZE} samples: no duplicates, none missing\nan epoch is 3 passes")
 
 
 def test_an_epoch_that_its_loader_ends_early_is_told() -> None:
     told = judge(measure(CLEAN["a loader that gives a few batches"].make(), setting=SETTING))
     assert told.outcome == "passed"
-    assert "none doubled by the loader; its epoch ends 9 batches before its len() says" in told.reason
+    assert "the epoch ended 9 batches before its len()" in told.reason
     assert "lost" not in told.reason
 
 
 def test_a_buffer_that_is_read_into_again_is_explained() -> None:
     told = judge(measure(FAULTS["one buffer for all samples"].make(), setting=SETTING))
-    assert "84 of 96 samples are overwritten before they are batched: samples of a batch share memory" in told.reason
+    assert "84 of 96 samples are overwritten before they are batched\nsamples of a batch share memory" in told.reason
     assert "return a copy" in told.advice[0].text
 
 
 def test_what_a_stream_loses_is_counted_and_no_index_is_asked_for() -> None:
     verdict = judge(measure(FAULTS["rows lost between workers"].make(), setting=SETTING))
     assert "leaves out 3 samples that one process reads" in verdict.reason
-    assert "to one of the workers" in verdict.advice[0].text
+    assert "to one worker" in verdict.advice[0].text
 
 
 def test_what_a_stream_gives_with_fewer_workers_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(order, "_SECONDS", 60.0)
     seen = measure(DataLoader(Equal(40), 8, num_workers=4), setting=SETTING)
     assert [(each.workers, each.samples) for each in seen.fewer_workers] == [(1, 40), (2, 40), (3, 39)]
-    assert "with 3 workers 39 samples come" in judge(seen).reason
+    assert "39 samples with 3 workers" in judge(seen).reason
 
 
 def test_of_a_stream_without_end_nothing_is_said_of_its_whole() -> None:
     seen = measure(CLEAN["stream without end"].make(), setting=Setting())
     told = judge(seen).reason
-    assert told.startswith(f"{seen.samples[0]:,} samples of a stream: no two workers begin alike; the first ")
+    assert told.startswith(
+        f"{seen.samples[0]:,} samples of a stream: no two workers start with the same samples\nthe first "
+    )
     assert (seen.compared, "lost" in told) == (0, False)
 
 
@@ -318,7 +344,7 @@ def test_samples_that_two_workers_gave_do_not_pass_in_a_part_of_an_epoch(replace
     seen = measure(Beginning(Everything(replacement=replacement), 8, num_workers=2), setting=SETTING)
     verdict = judge(seen)
     assert verdict.outcome == outcome, verdict.reason
-    assert (" samples came from two workers, of " in verdict.reason) == (not replacement)
+    assert (" read came from two workers" in verdict.reason) == (not replacement)
 
 
 def test_an_epoch_without_samples_is_not_passed() -> None:
@@ -351,7 +377,7 @@ CUTS = {
 def test_of_an_epoch_that_is_cut_after_its_first_pass_only_a_part_was_seen(dataset: type[Any], after: int) -> None:
     seen = measure(Pausing(dataset(), 8, num_workers=2, after=after), setting=Setting())
     assert (judge(seen).outcome, seen.passes, seen.samples[0] < 3 * SIZE) == ("passed", 1, True), judge(seen).reason
-    assert judge(seen).reason.endswith(f"; the first {seen.samples[0]} samples of an epoch were read")
+    assert judge(seen).reason.endswith(f"\nthe first {seen.samples[0]} samples of an epoch were read")
 
 
 class Table(Dataset[Any]):
@@ -367,11 +393,11 @@ class Table(Dataset[Any]):
 @pytest.mark.parametrize(
     ("starts", "outcome", "words"),
     [
-        (range(0, 70, 16), "passed", "70 samples, none missing, no duplicates"),
+        (range(0, 70, 16), "passed", "70 samples: no duplicates, none missing"),
         (
             range(0, 64, 32),
             "passed",
-            "32 samples, none missing, no duplicates; list repeats 0 and leaves out 38",
+            "32 samples: no duplicates, none missing\nlist repeats 0 and leaves out 38",
         ),
     ],
 )
@@ -383,13 +409,15 @@ def test_a_slice_is_the_samples_that_it_takes(starts: range, outcome: str, words
 
 def test_what_drop_last_costs_is_stated() -> None:
     verdict = judge(measure(CLEAN["drop_last"].make(), setting=SETTING))
-    assert (verdict.outcome, "drop_last leaves out 5 of 93 in every epoch" in verdict.reason) == ("passed", True)
+    assert (verdict.outcome, "drop_last drops 5 of 93 samples in every epoch" in verdict.reason) == ("passed", True)
 
 
 def test_what_drop_last_costs_of_a_stream_is_stated() -> None:
     loader = DataLoader(Stream(), 7, num_workers=3, drop_last=True)
     given = sum(map(len, loader))
-    assert f"drop_last leaves out {SIZE - given} of 96 in every epoch" in judge(measure(loader, setting=SETTING)).reason
+    assert (
+        f"drop_last drops {SIZE - given} of 96 samples in every epoch" in judge(measure(loader, setting=SETTING)).reason
+    )
     assert given == SIZE - 12
 
 

@@ -41,13 +41,13 @@ QUICK = Setting()
 SEEN = evidence.RANDOMNESS
 OF_ALL_KINDS: dict[DrawFaultKind, tuple[str, str]] = {
     "frozen_generator": ("dataset.rng draws identical numbers in all workers", "DL402"),
-    "constant_seed": ("dataset.rng seeds all workers alike", "DL403"),
-    "epoch_repeating_seed": ("dataset.rng seeds all workers alike", "DL404"),
+    "constant_seed": ("dataset.rng gives all workers the same seed", "DL403"),
+    "epoch_repeating_seed": ("dataset.rng gives all workers the same seed", "DL404"),
     "repeating_loader_seed": ("dataset.rng repeats in all workers", ""),
     "reseeding_per_sample": ("dataset.rng draws identical numbers in all workers", "DL407"),
-    "seeded_alike_by_iteration": ("dataset.rng is seeded alike in all workers, when the iteration begins", ""),
-    "same_seed_on_ranks": ("dataset.rng seeds all workers alike", ""),
-    "same_draws_on_ranks": ("dataset.rng gave the same numbers to all workers", ""),
+    "seeded_alike_by_iteration": ("dataset.rng gets the same seed in all workers when an iteration begins", ""),
+    "same_seed_on_ranks": ("dataset.rng gives all workers the same seed", ""),
+    "same_draws_on_ranks": ("dataset.rng draws identical numbers on workers", ""),
 }
 SHARED = DrawFault("frozen_generator", "dataset.rng", ("workers", "epochs"))
 ALIKE = DrawFault("same_content", "Rows", ("workers",), "by no generator that was found")
@@ -64,25 +64,30 @@ VERDICTS = {
     ),
     "without workers, in part": Judgement(
         replace(SEEN, workers=0, partly=("slow samples", "few of them")), "passed",
-        "numpy.random: all draws differ (32 samples in 2 epochs without workers); slow samples; few of them",
+        "numpy.random: all draws differ (32 samples in 2 epochs without workers)\n"
+        "slow samples\nfew of them",
         in_full=True,
     ),
     "draws that may be alike": Judgement(
         replace(SEEN, drawn=("random", "torch"), alike={"torch": "in every epoch, as an evaluation may"}), "passed",
-        "random: all draws differ; torch: draws alike in every epoch, as an evaluation may (32 samples",
+        "random: all draws differ (32 samples in 2 epochs of 2 workers)\n"
+        "torch: same draws in every epoch, as an evaluation may",
     ),
     "draws that seed the process that trains": Judgement(
-        replace(SEEN, workers=0, alike={"torch": "whenever the same is read"}, seeds_process=("torch",)), "passed",
-        "numpy.random: all draws differ; torch: draws alike whenever the same is read; reading seeds torch of this",
+        replace(SEEN, workers=0, alike={"torch": "whenever the same sample is read"}, seeds_process=("torch",)),
+        "passed",
+        "numpy.random: all draws differ (32 samples in 2 epochs without workers)\n"
+        "torch: same draws whenever the same sample is read",
         ("DL407",),
     ),
     "nothing but draws that may be alike": Judgement(
-        replace(SEEN, alike={"numpy.random": "whenever the same is read"}), "passed",
-        "numpy.random: draws alike whenever the same is read (32 samples",
+        replace(SEEN, alike={"numpy.random": "whenever the same sample is read"}), "passed",
+        "numpy.random: same draws whenever the same sample is read (32 samples in 2 epochs of 2 workers)",
     ),
     "change by no generator that was found": Judgement(
         replace(SEEN, drawn=()), "passed",
-        "samples change when they are read again, by no generator that was found, and all differ (32 samples",
+        "samples differ when read again (32 samples in 2 epochs of 2 workers)\n"
+        "no generator was found that they come from",
     ),
     "nothing is drawn": Judgement(
         replace(SEEN, drawn=(), varies=False), "passed",
@@ -92,7 +97,8 @@ VERDICTS = {
         replace(SEEN, drawn=(), varies=None), "passed", "no persistent random generator is used"
     ),
     "no sample": Judgement(
-        replace(SEEN, samples_read=0), "not_measured", "no sample came: its own iteration reads none of its dataset",
+        replace(SEEN, samples_read=0), "not_measured",
+        "no sample came: its __iter__ reads none of its dataset",
         vacuous=True,
     ),
     "a fault, and no sample": Judgement(
@@ -104,33 +110,38 @@ VERDICTS = {
     ),
     "with a detail": Judgement(
         replace(SEEN, faults=(replace(SHARED, detail="ranks 0 and 2"),)), "failed",
-        "dataset.rng draws identical numbers in all workers and epochs (ranks 0 and 2)", ("DL402",), in_full=True,
+        "dataset.rng draws identical numbers in all workers and epochs\n"
+        "ranks 0 and 2", ("DL402",), in_full=True,
     ),
     "two faults": Judgement(
         replace(SEEN, faults=(SHARED, DrawFault("constant_seed", "init", ("workers",)))), "failed",
-        "dataset.rng draws identical numbers in all workers and epochs; init seeds all workers alike",
+        "dataset.rng draws identical numbers in all workers and epochs\n"
+        "init gives all workers the same seed",
         ("DL402", "DL403"), in_full=True,
     ),
     "the same content": Judgement(
         replace(SEEN, faults=(ALIKE,)), "inconclusive",
-        "Rows makes samples that change when they are read again, and change alike in all workers (by no generator "
-        "that was found)", ("DL402",), in_full=True,
+        "Rows makes random samples, the same in all workers\n"
+        "by no generator that was found", ("DL402",), in_full=True,
     ),
     "what reading changes": Judgement(
         replace(SEEN, drawn=(), varies=True, changed_by_reading="dataset.rows"), "passed",
-        "samples change because reading changes dataset.rows: see order (32 samples in 2 epochs of 2 workers)",
+        "samples differ when read again (32 samples in 2 epochs of 2 workers)\n"
+        "reading changes dataset.rows: see the order check",
         in_full=True,
     ),
     "the same content twice": Judgement(
-        replace(SEEN, faults=(ALIKE, ALIKE)), "inconclusive", "Rows makes samples that change", ("DL402",)
+        replace(SEEN, faults=(ALIKE, ALIKE)), "inconclusive",
+        "Rows makes random samples, the same in all workers", ("DL402",)
     ),
     "the same content before a fault": Judgement(
-        replace(SEEN, faults=(ALIKE, SHARED)), "failed", "Rows makes samples that change", ("DL402", "DL402")
+        replace(SEEN, faults=(ALIKE, SHARED)), "failed",
+        "Rows makes random samples, the same in all workers", ("DL402", "DL402")
     ),
     "draws of a stream for nobody knows what": Judgement(
         replace(SEEN, faults=(DrawFault("shared_draws", "Rows.__iter__.rng", ("workers", "epochs")),)), "inconclusive",
-        "Rows.__iter__.rng draws identical numbers in all workers and epochs: whether in samples or in their "
-        "order was not seen", ("",), in_full=True,
+        "Rows.__iter__.rng draws identical numbers in all workers and epochs\n"
+        "whether for samples or for their order is not known", ("",), in_full=True,
     ),
     **{
         str(kind): Judgement(
@@ -184,21 +195,23 @@ def test_a_twin_is_not_accused(name: str) -> None:
     ("name", "told"),
     [
         ("numpy's global generator", "numpy.random: all draws differ ("),
-        ("seeded by the index", "random: draws alike whenever the same is read ("),
-        ("evaluation with a constant seed", "torch: draws alike for every sample, as an evaluation may ("),
+        ("seeded by the index", "random: same draws whenever the same sample is read ("),
+        ("evaluation with a constant seed", "torch: same draws for every sample, as an evaluation may ("),
         (
             "made in the worker from a fixed seed, evaluation",
-            "collate_fn.generator: draws alike in every epoch, as an evaluation may (",
+            "collate_fn.generator: same draws in every epoch, as an evaluation may (",
         ),
         (
             "made in the iteration by worker, evaluation",
-            "noisy_from.<locals>.noisy.rng: draws alike in every epoch, as an evaluation may (",
+            "noisy_from.<locals>.noisy.rng: same draws in every epoch, as an evaluation may (",
         ),
         (
             "shuffle buffer seeded alike",
-            "numpy.random: all draws differ; buffered.rng: draws alike to order or choose samples, as workers",
+            "numpy.random: all draws differ (64 samples in 2 epochs of 2 workers)\n"
+            "buffered.rng: same draws to order or "
+            "choose samples, as workers",
         ),
-        ("draws without effect", "without_effect.rng: draws alike that change no sample ("),
+        ("draws without effect", "without_effect.rng: same draws that change no sample ("),
     ],
 )
 def test_draws_that_come_again_are_not_said_to_differ(name: str, told: str) -> None:
@@ -292,7 +305,7 @@ class Counting(Rows):
 def test_alike_without_a_known_generator_is_told_but_not_accused() -> None:
     verdict = judge(measure(DataLoader(Counting(), 8, num_workers=2), setting=QUICK))
     assert verdict.outcome == "inconclusive"
-    assert "change alike in all workers and epochs (reading changes dataset.calls)" in verdict.reason
+    assert "the same in all workers and epochs\nreading changes dataset.calls" in verdict.reason
 
 
 def test_a_loader_that_raises_or_hangs_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,7 +330,7 @@ def test_a_loader_that_raises_or_hangs_is_not_judged(monkeypatch: pytest.MonkeyP
 def test_what_a_slow_dataset_did_not_show_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(randomness, "_SECONDS", 0.0)
     seen = measure(DataLoader(Rows(from_numpy), 8, num_workers=2), setting=QUICK)
-    assert "not all that were planned" in judge(seen).reason
+    assert "not all planned samples were read" in judge(seen).reason
 
 
 def call(
@@ -366,7 +379,7 @@ def test_ranks_that_draw_the_same_numbers_are_named(options: dict[str, Any]) -> 
         seen = measure(DataLoader(Drawing(), batch_size=4, **options), setting=QUICK)
     assert randomness.merge_ranks(seen, {0: told[0], 1: told[1]}, 2).faults == ()
     verdict = judge(randomness.merge_ranks(seen, told, 3))
-    assert (verdict.outcome, verdict.reason) == ("failed", "torch gave the same numbers to all ranks (ranks 0 and 2)")
+    assert (verdict.outcome, verdict.reason) == ("failed", "torch draws identical numbers on ranks\nranks 0 and 2")
 
 
 class Drawing(Rows):

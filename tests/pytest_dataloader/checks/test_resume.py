@@ -37,8 +37,6 @@ QUICK = Setting()
 
 
 SEEN = evidence.RESUME
-EXACT = "exact after 2 stops of a run of 24 batches"
-COST = "; a snapshot every 4 steps costs 10 % of CPU time"
 DEAR = replace(SEEN, overhead=Overhead(4, 0.1, 0.05))
 SHIFTED = Resumption("after batch 6", "repeats", 1)
 
@@ -52,7 +50,9 @@ def reloaded(*stops: Resumption) -> Resume:
 
 
 LOST = Resumption("after batch 6", "twice", twice=4, never=5)
-LOST_WITH_3 = "resumed after batch 6 with 3 workers instead of 2: 4 samples of the epoch come twice and 5 never"
+EXACT = "resumes exactly after 2 stops in 24 batches"
+COST = "snapshots cost 10 % of CPU time, one every 4 steps"
+LOST_WITH_3 = "resumed after batch 6 with 3 workers instead of 2: 4 samples duplicated and 5 samples missing"
 REFUSED = Resumption("after batch 1", "raises", detail="AssertionError")
 REFUSED_WITH_3 = "the state is refused with 3 workers instead of 2: AssertionError"
 RELOADED_EXACTLY = reloaded(Resumption("after batch 1", "exact"))
@@ -64,27 +64,32 @@ def at_most(share: float) -> dict[str, float]:
 
 
 VERDICTS = {
-    "exact": Judgement(SEEN, "passed", EXACT, in_full=True),
+    "exact": Judgement(SEEN, "passed", "resumes exactly after 2 stops in 24 batches", in_full=True),
     "exact once": Judgement(
-        replace(SEEN, stops=SEEN.stops[:1], batches=1), "passed", "exact after 1 stop of a run of 1 batch", in_full=True
+        replace(SEEN, stops=SEEN.stops[:1], batches=1), "passed",
+        "resumes exactly after 1 stop in 1 batch", in_full=True
     ),
     "exact, in part": Judgement(
-        replace(SEEN, partly=("2 of 3 stops were resumed",)), "passed", f"{EXACT}; 2 of 3 stops were resumed",
+        replace(SEEN, partly=("2 of 3 stops were resumed",)), "passed",
+        "resumes exactly after 2 stops in 24 batches\n"
+        "2 of 3 stops were resumed",
         in_full=True,
     ),
     "exact, and then another order": Judgement(
         stopped(*SEEN.stops, replace(SEEN.stops[0], next_epoch=False), replace(SEEN.stops[0], next_epoch=True)),
-        "passed", "exact after 4 stops of a run of 24 batches; the next epoch's order is another one after 1 of them",
+        "passed",
+        "resumes exactly after 4 stops in 24 batches\n"
+        "the next epoch has another order after 1",
         in_full=True,
     ),
     "no stop": Judgement(
         replace(stopped(), partly=("0 of 1 stops were resumed",)), "not_measured",
-        "no stop was resumed; 0 of 1 stops were resumed", vacuous=True, in_full=True,
+        "no stop was tried\n0 of 1 stops were resumed", vacuous=True, in_full=True,
     ),
     "nothing twice, and another order": Judgement(
         stopped(SEEN.stops[0], Resumption("after batch 6", "reordered")), "passed",
-        "no sample twice or never after 2 stops of a run of 24 batches; what was left came in another order after "
-        "1 of them",
+        "no duplicates, none missing after 2 stops in 24 batches\n"
+        "the rest of the epoch came in another order after 1",
         in_full=True,
     ),
     "samples twice and never": Judgement(
@@ -92,17 +97,16 @@ VERDICTS = {
             stopped(Resumption("after batch 6", "twice", twice=65, never=64)), follows_random_state=True,
             orders="RandomSampler",
         ), "failed",
-        "resumed after batch 6: 65 samples of the epoch come twice and 64 never; the order of RandomSampler follows "
-        "the random state, which its state does not hold", ("",), in_full=True,
+        "resumed after batch 6: 65 samples duplicated and 64 samples missing\n"
+        "the order of RandomSampler depends on the random state, which its state lacks", ("",), in_full=True,
     ),
     "a sample twice": Judgement(
         stopped(Resumption("after batch 6", "twice", twice=1)), "failed",
-        "resumed after batch 6: 1 sample of the epoch comes twice", ("",), in_full=True,
+        "resumed after batch 6: 1 sample duplicated", ("",), in_full=True,
     ),
     "right with its random states": Judgement(
         stopped(Resumption("after batch 6", "random_states", never=2)), "inconclusive",
-        "resumed after batch 6: 2 samples of the epoch never come, but not where the random states of the stop are "
-        "restored as well", ("",), in_full=True,
+        "resumed after batch 6: 2 samples missing, unless the random states are restored, too", ("",), in_full=True,
     ),
     "right with its random states, and wrong": Judgement(
         stopped(Resumption("after batch 6", "random_states", never=2), SHIFTED), "failed", "resumed after batch 6",
@@ -113,24 +117,26 @@ VERDICTS = {
             SEEN.stops[0],
             Resumption("after batch 6 of epoch 1", "differs", 0, "other batches come", epoch=1, twice=2, never=3),
         ), "failed",
-        "resumed after batch 6 of epoch 1: other batches come: 2 samples of the epoch come twice and 3 never; the "
-        "first epoch is resumed exactly", ("",), in_full=True,
+        "resumed after batch 6 of epoch 1: other batches come: 2 samples duplicated and 3 samples missing\n"
+        "the first epoch is resumed exactly", ("",), in_full=True,
     ),
     "wrong when it is resumed again": Judgement(
         stopped(SEEN.stops[0], Resumption("after batch 1 and again after batch 6", "skips", 1, again=True)), "failed",
-        "resumed after batch 1 and again after batch 6: it leaves out 1 batch; resumed once, it goes on exactly", ("",),
+        "resumed after batch 1 and again after batch 6: skips 1 batch\n"
+        "a run that is resumed once goes on exactly", ("",),
         in_full=True,
     ),
     "repeats": Judgement(
-        stopped(SHIFTED), "failed", "resumed after batch 6: it gives 1 batch again", ("",), in_full=True
+        stopped(SHIFTED), "failed", "resumed after batch 6: repeats 1 batch", ("",), in_full=True
     ),
     "skips": Judgement(
-        stopped(Resumption("after batch 6", "skips", 2)), "failed", "resumed after batch 6: it leaves out 2 batches",
+        stopped(Resumption("after batch 6", "skips", 2)), "failed",
+        "resumed after batch 6: skips 2 batches",
         ("",), in_full=True,
     ),
     "ends too soon": Judgement(
         stopped(Resumption("after batch 6", "short", 3, "3 batches of 6")), "failed",
-        "resumed after batch 6: the epoch ends too soon (3 batches of 6)", ("",), in_full=True,
+        "resumed after batch 6: the epoch ends early (3 batches of 6)", ("",), in_full=True,
     ),
     "gives others": Judgement(
         stopped(Resumption("after batch 6", "differs", detail="other batches come")), "failed",
@@ -138,35 +144,50 @@ VERDICTS = {
     ),
     "raises": Judgement(
         stopped(Resumption("after batch 6", "raises", detail="OSError: gone")), "failed",
-        "resumed after batch 6: it raises OSError: gone", ("",), in_full=True,
+        "resumed after batch 6: raises OSError: gone", ("",), in_full=True,
     ),
     "one wrong stop of two, in part": Judgement(
         replace(stopped(SEEN.stops[0], SHIFTED), partly=("its end was not run",)), "failed",
-        "resumed after batch 6: it gives 1 batch again; its end was not run", ("",), in_full=True,
+        "resumed after batch 6: repeats 1 batch\nits end was not run", ("",), in_full=True,
     ),
     "two wrong stops of three": Judgement(
         stopped(SHIFTED, SEEN.stops[0], replace(SHIFTED, place="after batch 8", off_by=2)), "failed",
-        "resumed after batch 6: it gives 1 batch again; wrong at 2 of 3 stops in all\n"
-        "  after batch 8: it gives 2 batches again", ("",), in_full=True,
+        "resumed after batch 6: repeats 1 batch\nwrong at 2 of 3 stops\n"
+        "  after batch 8: repeats 2 batches", ("",), in_full=True,
     ),
     "wrong, however cheap": Judgement(
         replace(DEAR, stops=(SHIFTED,)), "failed", "resumed after batch 6", ("",), at_most(1.0)
     ),
-    "a cost without a limit": Judgement(DEAR, "passed", f"{EXACT}{COST}", in_full=True),
+    "a cost without a limit": Judgement(
+        DEAR, "passed",
+        "resumes exactly after 2 stops in 24 batches\n"
+        "snapshots cost 10 % of CPU time, one every 4 steps", in_full=True,
+    ),
     "a cost below nothing": Judgement(
         replace(SEEN, overhead=Overhead(1, -0.02, -0.05)), "passed",
-        f"{EXACT}; a snapshot every 1 steps costs 0 % of CPU time, at most 0 % asked for", (), at_most(0.0),
+        "resumes exactly after 2 stops in 24 batches\n"
+        "snapshots cost 0 % of CPU time, one every 1 steps\n"
+        "limit 0 % of CPU time for snapshots", (), at_most(0.0),
         in_full=True,
     ),
     "a cost at the limit": Judgement(
-        DEAR, "passed", f"{EXACT}{COST}, at most 10 % asked for", (), at_most(0.1), in_full=True
+        DEAR, "passed",
+        "resumes exactly after 2 stops in 24 batches\n"
+        "snapshots cost 10 % of CPU time, one every 4 steps\n"
+        "limit 10 % of CPU time for snapshots", (), at_most(0.1), in_full=True
     ),
     "a cost that may be above the limit": Judgement(
-        DEAR, "inconclusive", f"{EXACT}{COST}, at most 5 % asked for", (), at_most(0.05), in_full=True
+        DEAR, "inconclusive",
+        "10 % of CPU time goes into snapshots, limit 5 %\n"
+        "too close to call\nresumes exactly after 2 stops in 24 batches\n"
+        "snapshots cost 10 % of CPU time, one every 4 steps", (), at_most(0.05), in_full=True
     ),
     "a cost that is above the limit": Judgement(
         replace(DEAR, partly=("its end was not run",)), "failed",
-        f"{EXACT}{COST}, at most 4 % asked for; its end was not run", ("",), at_most(0.04), in_full=True,
+        "10 % of CPU time goes into snapshots, limit 4 %\n"
+        "resumes exactly after 2 stops in 24 batches\n"
+        "snapshots cost 10 % of CPU time, one every 4 steps\n"
+        "its end was not run", ("",), at_most(0.04), in_full=True,
     ),
     "exact with other workers": Judgement(RELOADED_EXACTLY, "passed", EXACT, in_full=True),
     "exact with the workers that are asked for": Judgement(
@@ -188,15 +209,17 @@ VERDICTS = {
     ),
     "no state that was loaded with the workers that are asked for": Judgement(
         replace(SEEN, partly=("its end was not run",)), "not_measured",
-        "no state was loaded with 3 workers; its end was not run", (), WITH_3, in_full=True,
+        "no state was loaded with 3 workers\nits end was not run", (), WITH_3, in_full=True,
     ),
     "samples twice with other workers, and a cost at the limit": Judgement(
         replace(reloaded(LOST), overhead=DEAR.overhead), "passed",
-        f"{EXACT}{COST}, at most 10 % asked for\n  {LOST_WITH_3}", ("",), at_most(0.1), in_full=True,
+        f"{EXACT}\n{COST}\nlimit 10 % of CPU time for snapshots\n  {LOST_WITH_3}", ("",), at_most(0.1), in_full=True,
     ),
     "a cost that was not measured": Judgement(
         replace(SEEN, partly=("its end was not run",)), "not_measured",
-        f"{EXACT}; what snapshots cost could not be measured; its end was not run", (), at_most(0.1), in_full=True,
+        "the cost of snapshots could not be measured\n"
+        "resumes exactly after 2 stops in 24 batches\n"
+        "its end was not run", (), at_most(0.1), in_full=True,
     ),
 }  # fmt: skip
 
@@ -240,7 +263,7 @@ def test_an_order_that_follows_the_random_state_is_judged_by_its_samples() -> No
     case = FAULTS["a count of another shuffle"]
     seen = measure(case.make(), setting=QUICK)
     assert all(stop.twice and stop.never for stop in seen.stops if stop.place == "after batch 5"), seen.stops
-    assert "the order of RandomSampler follows the random state" in judge(seen).reason
+    assert "the order of RandomSampler depends on the random state" in judge(seen).reason
 
 
 def test_a_part_of_an_epoch_shows_samples_that_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,13 +271,13 @@ def test_a_part_of_an_epoch_shows_samples_that_come_again(monkeypatch: pytest.Mo
     seen = measure(LONG.make(), setting=QUICK)
     verdict = judge(seen)
     assert verdict.outcome == "failed"
-    assert "samples of the epoch come twice; the order of RandomSampler" in verdict.reason
-    assert "the first 60 batches of an epoch were run, not its end" in verdict.reason
+    assert "samples duplicated\nthe order of RandomSampler" in verdict.reason
+    assert "the first 60 batches of an epoch were run" in verdict.reason
 
 
 def test_what_only_its_random_states_make_right_is_inconclusive() -> None:
     verdict = judge(measure(UNSURE["by torch's first seed"].make(), setting=QUICK))
-    assert (verdict.outcome, "restored as well" in verdict.reason) == ("inconclusive", True), verdict.reason
+    assert (verdict.outcome, "restored, too" in verdict.reason) == ("inconclusive", True), verdict.reason
 
 
 def test_a_stop_of_a_resumed_run_is_resumed_too() -> None:

@@ -69,7 +69,8 @@ OF_WORLDS = {
     "disjoint": Judgement(simulated(WORLD, FOUR), "passed", "2, 4 ranks: disjoint and complete", in_full=True),
     "disjoint, seen in part": Judgement(
         replace(SEEN, partly=("3 ranks were simulated", "in part")), "passed",
-        "2 ranks: disjoint and complete; 3 ranks were simulated; in part", in_full=True,
+        "2 ranks: disjoint and complete\n3 ranks were simulated\n"
+        "in part", in_full=True,
     ),
     "the same samples": Judgement(changed(unsharded=True), "failed", "2 ranks read the same samples", ("DL406",)),
     "the same samples of a stream": Judgement(
@@ -82,53 +83,61 @@ OF_WORLDS = {
         simulated(WORLD, replace(FOUR, unsharded=True)), "failed", "4 ranks read the same samples", ("DL406",)
     ),
     "shares overlap": Judgement(
-        changed(repeated=5), "failed", "2 ranks: 5 of 96 samples come on several ranks", ("DL406",), in_full=True
+        changed(repeated=5), "failed", "2 ranks: 5 of 96 samples are read by several", ("DL406",), in_full=True
     ),
     "shares overlap, drawn with replacement": Judgement(
         replace(changed(repeated=50, lost=40), replaces=True), "passed",
-        "2 ranks draw samples with replacement, each its own: shares cannot be told", in_full=True,
+        "2 ranks sample with replacement, each on its own\n"
+        "shards cannot be compared", in_full=True,
     ),
     "the same samples, drawn with replacement": Judgement(
         replace(changed(unsharded=True), replaces=True), "failed", "2 ranks read the same samples", ("DL406",)
     ),
     "shares overlap and lose": Judgement(
-        changed(repeated=5, lost=4, foreign=9), "failed", "2 ranks: 5 of 96 samples come on several ranks, 4 on none",
+        changed(repeated=5, lost=4, foreign=9), "failed",
+        "2 ranks: 5 of 96 samples are read by several, 4 by none",
         ("DL406",), in_full=True,
     ),
     "shares lose, seen in part": Judgement(
         replace(changed(lost=1200, foreign=1199), size=9600, partly=("in part",)), "failed",
-        "2 ranks: 1,200 of 9,600 samples come on no rank; in part", ("DL406",), in_full=True,
+        "2 ranks: 1,200 of 9,600 samples are read by no rank\n"
+        "in part", ("DL406",), in_full=True,
     ),
     "what is lost may be what is foreign": Judgement(
         replace(changed(lost=48, foreign=48), partly=("in part",)), "inconclusive",
-        "2 ranks: 48 of their samples are not among the 96 of one rank alone, of which 48 come on none: what they hold "
-        "changes with the rank or with their batch, and shares cannot be told apart by it; in part", in_full=True,
+        "2 ranks: 48 samples are not among the 96 that one rank reads alone\n"
+        "48 of these come on no rank\ncontent depends on the rank or on the batch, so shards cannot be "
+        "compared by it\nin part", in_full=True,
     ),
     "a fault behind what cannot be compared": Judgement(
         simulated(replace(WORLD, lost=48, foreign=48), replace(FOUR, repeated=1)), "failed", "4 ranks: 1 of 96",
         ("DL406",),
     ),
     "unequal shares": Judgement(
-        simulated(UNEQUAL), "failed", "2 ranks have 5 to 7 batches: some wait for ever", ("",), in_full=True
+        simulated(UNEQUAL), "failed",
+        "2 ranks have 5 to 7 batches\nranks with more batches hang in their next collective operation",
+        ("",), in_full=True
     ),
     "unequal shares of an asked size": Judgement(
         simulated(UNEQUAL), "failed", "2 ranks have 5 to 7 batches", ("",), WORLD_SIZE
     ),
     "unequal shares of a stream": Judgement(
         simulated(UNEQUAL, replace(FOUR, batches=(3, 3, 3, 2)), iterable=True), "passed",
-        "2, 4 ranks: disjoint and complete; different numbers of batches, 5 to 7 at 2, 2 to 3 at 4", in_full=True,
+        "2, 4 ranks: disjoint and complete\ndifferent numbers of batches: 5 to 7 with 2 ranks, 2 to 3 with 4 ranks",
+        in_full=True,
     ),
     "unequal shares of a stream, of an asked size": Judgement(
         simulated(UNEQUAL, iterable=True), "failed", "2 ranks have 5 to 7 batches", ("",), WORLD_SIZE
     ),
     "an asked size at which it raises": Judgement(
         simulated(EIGHT_RAISE, partly=("in part",)), "failed",
-        "8 ranks raise ValueError: no archive\nuse fewer; in part",
+        "8 ranks raise ValueError: no archive\nuse fewer\n"
+        "in part",
         (), {"world_size": 8}, in_full=True,
     ),
     "a size at which it raises, beside a proven one": Judgement(
         simulated(WORLD, EIGHT_RAISE), "passed",
-        "2 ranks: disjoint and complete; 8 ranks end with ValueError: no archive", in_full=True,
+        "2 ranks: disjoint and complete\n8 ranks raise ValueError: no archive", in_full=True,
     ),
     "a size at which it raises, beside one rank alone": Judgement(
         simulated(replace(WORLD, world_size=1, samples=(96,), batches=(12,)), EIGHT_RAISE), "inconclusive",
@@ -139,7 +148,7 @@ OF_WORLDS = {
     ),
     "told the epoch and never reshuffled": Judgement(
         simulated(replace(WORLD, same_order=True), replace(FOUR, same_order=True)), "failed",
-        "set_epoch changes nothing: ranks keep their order", ("DL401",), in_full=True,
+        "set_epoch changes nothing: the order is the same in every epoch", ("DL401",), in_full=True,
     ),
     "reshuffled in one world": Judgement(
         simulated(replace(WORLD, same_order=True), FOUR), "passed", "2, 4 ranks: disjoint and complete"
@@ -152,30 +161,32 @@ OF_WORLDS = {
     ),
     "padded": Judgement(
         simulated(replace(WORLD, padding=1), FOUR), "passed",
-        "2, 4 ranks: disjoint and complete; padding repeats 1 at 2", in_full=True,
+        "2, 4 ranks: disjoint and complete\nsamples repeated by padding: 1 with 2 ranks", in_full=True,
     ),
     "a padded evaluation": Judgement(
         simulated(replace(WORLD, padding=1), replace(FOUR, padding=3), shuffles=False), "passed",
-        "2, 4 ranks: disjoint and complete; padding repeats 1 at 2, 3 at 4", ("DL409",), in_full=True,
+        "2, 4 ranks: disjoint and complete\nsamples repeated by padding: 1 with 2 ranks, 3 with 4 ranks",
+        ("DL409",), in_full=True,
     ),
     "cut": Judgement(
         simulated(WORLD, replace(FOUR, dropped=3)), "passed",
-        "2, 4 ranks: disjoint and complete; the rest that does not go round is left out, 3 at 4", in_full=True,
+        "2, 4 ranks: disjoint and complete\nsamples dropped at the end: 3 with 4 ranks", in_full=True,
     ),
     "right with the same random state": Judgement(
         simulated(replace(WORLD, padding=1), shuffles=False, same_seeds_needed=True, partly=("in part",)),
         "inconclusive",
-        "2 ranks: disjoint and complete; padding repeats 1 at 2, only where all ranks have the same random state; in "
-        "part", ("", "DL409"), in_full=True,
+        "2 ranks: disjoint and complete\nsamples repeated by padding: 1 with 2 ranks\n"
+        "only if all ranks have the same random state\n"
+        "in part", ("", "DL409"), in_full=True,
     ),
     "right with the same random state, and else not": Judgement(
         simulated(WORLD, same_seeds_needed=True, own_states=replace(UNEQUAL, repeated=5, lost=4)), "inconclusive",
-        "2 ranks: disjoint and complete, only where all ranks have the same random state; otherwise 5 of 96 samples "
-        "come on several ranks, 4 on none, and 5 to 7 batches a rank", ("",), in_full=True,
+        "2 ranks: disjoint and complete\nonly if all ranks have the same random state\notherwise 5 of 96 samples "
+        "are read by several, 4 by none, and 5 to 7 batches a rank", ("",), in_full=True,
     ),
     "right with the same random state, and else unequal": Judgement(
         simulated(WORLD, same_seeds_needed=True, own_states=UNEQUAL), "inconclusive",
-        "2 ranks: disjoint and complete, only where all ranks have the same random state; otherwise 5 to 7 batches a "
+        "2 ranks: disjoint and complete\nonly if all ranks have the same random state\notherwise 5 to 7 batches a "
         "rank", ("",), in_full=True,
     ),
 }  # fmt: skip
@@ -187,20 +198,25 @@ OF_JOBS = {
     ),
     "padded, cut, and one rank is silent": Judgement(
         in_job(padding=1, dropped=2, silent=(3, 4)), "passed",
-        f"{APART}; padding repeats 1; 2 are left out by drop_last; rank 3 could not tell what it reads", in_full=True,
+        "the 2 ranks of this job are disjoint\npadding repeats 1 sample\n"
+        "drop_last drops 2 samples\nrank 3: what it reads could not be seen", in_full=True,
     ),
     "nothing seen on two": Judgement(
         in_job(by="contents", sure=False), "passed",
-        "the 2 ranks of this job: no sample is seen on two, but their contents change or cannot be compared",
+        "the 2 ranks of this job: no sample is seen on two\n"
+        "contents change, or cannot be compared",
         in_full=True,
     ),
     "drawn with replacement": Judgement(
         in_job(replaces=True, repeated=30), "passed",
-        "the 2 ranks of this job draw the same samples again and again: shares of their own cannot be told",
+        "the 2 ranks of this job sample with replacement\n"
+        "shards cannot be compared",
         in_full=True,
     ),
     "unequal": Judgement(
-        in_job(batches=(1200, 7)), "failed", "the 2 ranks of this job have 7 to 1,200 batches: some wait for ever",
+        in_job(batches=(1200, 7)), "failed",
+        "the 2 ranks of this job have 7 to 1,200 batches\n"
+        "ranks with more batches hang in their next collective operation",
         ("",), in_full=True,
     ),
     "the same in the same order": Judgement(
@@ -214,8 +230,8 @@ OF_JOBS = {
     ),
     "the same in the same order, as an evaluation may": Judgement(
         in_job(alike=True, shuffles=False), "inconclusive",
-        "the 2 ranks of this job read the same samples in the same order: right for an evaluation on every rank, wrong "
-        "in training", ("DL406",), in_full=True,
+        "the 2 ranks of this job read the same samples in the same order\n"
+        "right in evaluation on every rank, wrong in training", ("DL406",), in_full=True,
     ),
     "the same in the same order, and a world size is asked for": Judgement(
         in_job(alike=True, shuffles=False), "failed", "the 2 ranks of this job read the same samples in the same order",
@@ -223,20 +239,20 @@ OF_JOBS = {
     ),
     "overlapping": Judgement(
         in_job(repeated=5, pairs=((0, 1, 5),)), "failed",
-        "the 2 ranks of this job: 5 samples come on more than one (ranks 0 and 1: 5)", ("DL406",), in_full=True,
+        "the 2 ranks of this job: 5 samples are read by several (ranks 0 and 1: 5)", ("DL406",), in_full=True,
     ),
     "overlapping by indices that may be of other parts": Judgement(
         in_job(repeated=5, sure=False), "inconclusive",
-        "the 2 ranks of this job: 5 samples come on more than one; samples are random, so that an index may mean "
-        "another sample on each rank", ("DL406",), in_full=True,
+        "the 2 ranks of this job: 5 samples are read by several\n"
+        "samples are random: an index may be another sample on each rank", ("DL406",), in_full=True,
     ),
     "each reads all": Judgement(
         in_job(repeated=48, whole=True, samples=(48, 47)), "failed",
-        "the 2 ranks of this job: each reads all 48 samples, in orders of their own", ("DL406",), in_full=True,
+        "the 2 ranks of this job: each reads all 48 samples, in another order", ("DL406",), in_full=True,
     ),
     "half of the contents in common": Judgement(
         in_job(by="contents", repeated=24, pairs=((0, 1, 24),), iterable=True), "failed",
-        "the 2 ranks of this job: 24 samples come on more than one (ranks 0 and 1: 24)", ("DL405",), in_full=True,
+        "the 2 ranks of this job: 24 samples are read by several (ranks 0 and 1: 24)", ("DL405",), in_full=True,
     ),
     "less than half of the contents in common": Judgement(
         in_job(by="contents", repeated=23, pairs=((0, 1, 23),)), "inconclusive", "the 2 ranks of this job: 23 samples",
@@ -246,17 +262,19 @@ OF_JOBS = {
         in_job(by="contents", repeated=7, pairs=((0, 1, 7),), samples=(8, 8)), "passed", "the 2 ranks of this job are"
     ),
     "lost": Judgement(
-        in_job(lost=4000), "failed", "the 2 ranks of this job: 4,000 samples come on none of them", ("",), in_full=True
+        in_job(lost=4000), "failed", "the 2 ranks of this job: 4,000 samples are read by none", ("",), in_full=True
     ),
     "no fault in the job nor simulated": Judgement(
-        replace(in_job(), worlds=(WORLD,)), "passed", f"{APART}; simulated: 2 ranks: disjoint and complete",
+        replace(in_job(), worlds=(WORLD,)), "passed",
+        "the 2 ranks of this job are disjoint\nsimulated: 2 ranks: disjoint and complete",
         in_full=True,
     ),
     "a fault in the job alone": Judgement(
         replace(in_job(lost=4), worlds=(WORLD,)), "failed", "the 2 ranks of this job: 4 samples", ("",)
     ),
     "a fault simulated alone": Judgement(
-        replace(in_job(), worlds=(UNEQUAL,)), "failed", "2 ranks have 5 to 7 batches: some wait for ever", ("",),
+        replace(in_job(), worlds=(UNEQUAL,)), "failed",
+        "2 ranks have 5 to 7 batches\nranks with more batches hang in their next collective operation", ("",),
         in_full=True,
     ),
     "a doubt simulated alone": Judgement(
@@ -264,8 +282,9 @@ OF_JOBS = {
     ),
     "doubts in both": Judgement(
         replace(in_job(repeated=5, sure=False), worlds=(EIGHT_RAISE,)), "inconclusive",
-        "the 2 ranks of this job: 5 samples come on more than one; samples are random, so that an index may mean "
-        "another sample on each rank; simulated: 8 ranks raise ValueError", ("DL406",),
+        "the 2 ranks of this job: 5 samples are read by several\n"
+        "samples are random: an index may be another sample on each rank\n"
+        "simulated: 8 ranks raise ValueError: no archive", ("DL406",),
     ),
 }  # fmt: skip
 
@@ -441,8 +460,8 @@ class Noting(IterableDataset[Any]):
     ("note", "outcome", "says"),
     [
         (lambda rank, world: {"read": {"rank": rank, "world_size": world}}, "passed", "disjoint and complete"),
-        (lambda rank, _: {"rank": rank}, "inconclusive", "48 of their samples are not among the 96 of one rank alone"),
-        (lambda _, world: {"of": world}, "inconclusive", "what they hold changes with the rank or with their batch"),
+        (lambda rank, _: {"rank": rank}, "inconclusive", "48 samples are not among the 96 that one rank reads alone"),
+        (lambda _, world: {"of": world}, "inconclusive", "content depends on the rank or on the batch"),
     ],
     ids=["a part of its own", "the rank among the rest", "the world among the rest"],
 )

@@ -38,7 +38,6 @@ pytestmark = [
 
 SEEN = evidence.SHM
 PEAK = "peak 41.0 kB of 8.0 MB"
-EXTENT = "seen in 4 epochs of the first 8 of 200 batches"
 UNSEEN = replace(SEEN, peak_bytes=0, peak_segments=0)
 BATCHES = Leak("the main process", "segment of torch", 40, "batch", 2.0, "/dev/shm/torch_7_1_1")
 OF_TORCH = ("torch_7_1_1", "torch_7_1_2", "torch_8_1_1")
@@ -51,54 +50,75 @@ def at_most(count: int) -> dict[str, int]:
 
 
 VERDICTS = {
-    "nothing is left": Judgement(SEEN, "passed", f"{PEAK}, nothing left behind; {EXTENT}", in_full=True),
+    "nothing is left": Judgement(
+        SEEN, "passed",
+        "peak 41.0 kB of 8.0 MB, nothing left behind\n"
+        "seen in 4 epochs of the first 8 of 200 batches", in_full=True,
+    ),
     "views of large storages": Judgement(
         replace(SEEN, batch_bytes=4_000_000, unshown_bytes=3_900_000), "passed",
-        f"{PEAK}, nothing left behind; a batch carries 4.0 MB, of which its tensors show 100.0 kB; {EXTENT}", ("",),
+        "peak 41.0 kB of 8.0 MB, nothing left behind\n"
+        "a batch sends 4.0 MB, its tensors are views of 100.0 kB of it\n"
+        "seen in 4 epochs of the first 8 of 200 batches", ("",),
         in_full=True,
     ),
     "views of most of their storages": Judgement(
-        replace(SEEN, batch_bytes=4_000_000, unshown_bytes=1_900_000), "passed", f"{PEAK}, nothing left behind; seen"
+        replace(SEEN, batch_bytes=4_000_000, unshown_bytes=1_900_000), "passed",
+        "peak 41.0 kB of 8.0 MB, nothing left behind\n"
+        "seen in 4 epochs of the first 8 of 200 batches"
     ),
     "views of small storages": Judgement(
-        replace(SEEN, batch_bytes=999_000, unshown_bytes=990_000), "passed", f"{PEAK}, nothing left behind; seen"
+        replace(SEEN, batch_bytes=999_000, unshown_bytes=990_000), "passed",
+        "peak 41.0 kB of 8.0 MB, nothing left behind\n"
+        "seen in 4 epochs of the first 8 of 200 batches"
     ),
     "no shared memory at all": Judgement(
-        replace(UNSEEN, predicted_peak_bytes=0), "passed", f"peak 0 B of 8.0 MB, nothing left behind; {EXTENT}",
+        replace(UNSEEN, predicted_peak_bytes=0), "passed",
+        "peak 0 B of 8.0 MB, nothing left behind\nseen in 4 epochs of the first 8 of 200 batches",
         in_full=True,
     ),
     "a thread that pins leaves none to see": Judgement(
         UNSEEN, "passed", "at most 41.0 kB of 8.0 MB, nothing left behind"
     ),
-    "one epoch": Judgement(replace(SEEN, epochs=1), "inconclusive", f"{PEAK}, nothing left behind; seen in 1 epoch of"),
+    "one epoch": Judgement(
+        replace(SEEN, epochs=1), "inconclusive",
+        "peak 41.0 kB of 8.0 MB, nothing left behind\n"
+        "seen in 1 epoch of the first 8 of 200 batches",
+    ),
     "no batch": Judgement(
         replace(SEEN, batches=0), "not_measured", "the loader gave no batch: its epoch is empty", vacuous=True
     ),
     "something else makes segments": Judgement(
         replace(SEEN, unclear=("something else makes segments",)), "inconclusive",
-        f"something else makes segments; {PEAK}"
+        "something else makes segments\npeak 41.0 kB of 8.0 MB"
     ),
     "batches name segments": Judgement(
         replace(SEEN, handed_over=1, unclear=("something else makes segments",)), "inconclusive",
-        f"batches name 1 segment, which whoever takes them must unlink; {PEAK}", in_full=True,
+        "batches name 1 segment: the loop must unlink them\n"
+        "peak 41.0 kB of 8.0 MB", in_full=True,
     ),
     "something else ran out": Judgement(
         replace(SEEN, exhausted="OSError: Too many open files"), "inconclusive",
-        f"the loader did not get through: OSError: Too many open files; {PEAK} until then", ("",), in_full=True,
+        "the loader did not finish: OSError: Too many open files\n"
+        "peak 41.0 kB of 8.0 MB until then", ("",), in_full=True,
     ),
     "no batch came": Judgement(
-        replace(SEEN, hung=True), "inconclusive", "the loader did not get through: no batch came for a minute"
+        replace(SEEN, hung=True), "inconclusive",
+        "the loader did not finish: no batch came for a minute\n"
+        "peak 41.0 kB of 8.0 MB until then"
     ),
     "no space left": Judgement(
-        replace(SEEN, exhausted=NO_SPACE), "failed", f"/dev/shm ran out (8.0 MB): {NO_SPACE}", ("",), in_full=True
+        replace(SEEN, exhausted=NO_SPACE), "failed",
+        "/dev/shm is full (8.0 MB): RuntimeError: No space left on device", ("",), in_full=True
     ),
     "a worker killed for want of it": Judgement(
-        replace(SEEN, exhausted="might be insufficient shared memory (shm)"), "failed", "/dev/shm ran out (8.0 MB)",
+        replace(SEEN, exhausted="might be insufficient shared memory (shm)"), "failed",
+        "/dev/shm is full (8.0 MB): might be insufficient shared memory (shm)",
         ("",)
     ),
     "cannot fit": Judgement(
         replace(SEEN, shortage="5 batches are 20.0 MB", exhausted=NO_SPACE, predicted_peak_bytes=20_000_000), "failed",
-        "5 batches are 20.0 MB: not run", ("",), in_full=True,
+        "5 batches are 20.0 MB\nthe loader was not run", ("",), in_full=True,
     ),
     "may not fit": Judgement(replace(SEEN, predicted_peak_bytes=8_000_001), "passed", PEAK, ("",)),
     "may just fit": Judgement(replace(SEEN, predicted_peak_bytes=8_000_000), "passed", PEAK),
@@ -108,41 +128,48 @@ VERDICTS = {
     "nobody says how much there is": Judgement(replace(SEEN, capacity_bytes=0), "passed", "peak 41.0 kB of 0 B"),
     "segments stay open": Judgement(
         replace(SEEN, leaks=(BATCHES,), kept_by=(Referrer("loader.kept[*]", "data.py:31", 40),)), "failed",
-        "shared memory stays open: 2 segments of torch for each batch, in the main process (40 seen); kept by "
-        f"loader.kept[*] (data.py:31); {PEAK}", ("DL305",), in_full=True,
+        "leaks 2 segments of torch per batch, in the main process (40 seen)\n"
+        "kept by loader.kept[*] (data.py:31)\npeak 41.0 kB of 8.0 MB", ("DL305",), in_full=True,
     ),
     "names stay": Judgement(
         LEFT, "failed",
-        "the workers have ended and there are 3 segments in /dev/shm, 12.3 kB: torch_7_1_1, torch_7_1_2, ...; " + PEAK,
+        "3 segments (12.3 kB) left in /dev/shm by workers that have ended\n"
+        "named torch_7_1_1, torch_7_1_2, ...\npeak 41.0 kB of 8.0 MB",
         ("",), in_full=True,
     ),
     "two names stay": Judgement(
         replace(LEFT, names=OF_TORCH[:2]), "failed",
-        f"the workers have ended and there are 2 segments in /dev/shm, 12.3 kB: torch_7_1_1, torch_7_1_2; {PEAK}",
+        "2 segments (12.3 kB) left in /dev/shm by workers that have ended\n"
+        "named torch_7_1_1, torch_7_1_2\npeak 41.0 kB of 8.0 MB",
         ("",),
         in_full=True,
     ),
     "names of epochs that are left early": Judgement(
-        replace(LEFT, left_early=True), "failed", "epochs that are left early leave 3 segments in /dev/shm",
+        replace(LEFT, left_early=True), "failed",
+        "3 segments (12.3 kB) left in /dev/shm by epochs that ended early",
         ("DL208", "")
     ),
     "names of others, left early": Judgement(
-        replace(LEFT, left_early=True, names=("psm_1",)), "failed", "epochs that are left early leave 1 segment in",
+        replace(LEFT, left_early=True, names=("psm_1",)), "failed",
+        "1 segment (12.3 kB) left in /dev/shm by epochs that ended early",
         ("",)
     ),
     "names stay, and segments open": Judgement(
         replace(LEFT, leaks=(BATCHES,)), "failed",
-        "shared memory stays open: 2 segments of torch for each batch, in the main process (40 seen); the workers have",
+        "leaks 2 segments of torch per batch, in the main process (40 seen)\n"
+        "3 segments (12.3 kB) left in /dev/shm by workers that have ended",
         ("DL305", ""),
     ),
     "a peak at the limit": Judgement(SEEN, "passed", PEAK, (), at_most(40_960)),
-    "a peak above the limit": Judgement(SEEN, "failed", f"{PEAK}; allowed: 40.9 kB", (), at_most(40_900), in_full=True),
-    "a limit of nothing": Judgement(SEEN, "failed", f"{PEAK}; allowed: 0 B", (), at_most(0), in_full=True),
+    "a peak above the limit": Judgement(
+        SEEN, "failed", "peak 41.0 kB of 8.0 MB, limit 40.9 kB", (), at_most(40_900), in_full=True
+    ),
+    "a limit of nothing": Judgement(SEEN, "failed", "peak 41.0 kB of 8.0 MB, limit 0 B", (), at_most(0), in_full=True),
     "none to see, and a limit of as much": Judgement(
         UNSEEN, "passed", "at most 41.0 kB of 8.0 MB", (), at_most(40_960)
     ),
     "none to see, and a limit below": Judgement(
-        UNSEEN, "inconclusive", "at most 41.0 kB of 8.0 MB; allowed: 40.9 kB", (), at_most(40_900), in_full=True
+        UNSEEN, "inconclusive", "at most 41.0 kB of 8.0 MB, limit 40.9 kB", (), at_most(40_900), in_full=True
     ),
 }  # fmt: skip
 
@@ -166,7 +193,7 @@ def test_segments_of_torch_without_a_descriptor_are_told_from_others() -> None:
     [of_torch] = shm.judge(replace(SEEN, leaks=(named,))).advice
     [other] = shm.judge(replace(SEEN, leaks=(replace(named, example="psm_1"),))).advice
     assert of_torch.code == "DL305"
-    assert other.text == "close() and unlink() what multiprocessing.shared_memory makes"
+    assert other.text == "call close() and unlink() on each multiprocessing.shared_memory.SharedMemory"
 
 
 class Rows(Dataset[Any]):
@@ -330,7 +357,7 @@ def test_an_epoch_left_early_leaves_files_under_the_file_system_strategy() -> No
     seen = measured(load())
     verdict = shm.judge(seen)
     assert verdict.outcome == "failed"
-    assert "epochs that are left early leave" in verdict.reason
+    assert "left in /dev/shm by epochs that ended early" in verdict.reason
     assert "DL208" in {advice.code for advice in verdict.advice}
     offer = verdict.advice[-1].text
     assert all(f"/dev/shm/{name}" in offer for name in seen.names)
@@ -347,7 +374,7 @@ def test_segments_that_batches_name_are_for_whoever_takes_them() -> None:
     seen = measured(load(Rows(hands_over), collate_fn=list))
     verdict = shm.judge(seen)
     assert (verdict.outcome, seen.leaked) == ("inconclusive", 0)
-    assert "whoever takes them must unlink" in verdict.reason
+    assert "the loop must unlink them" in verdict.reason
 
 
 def test_segments_of_others_are_not_counted() -> None:
@@ -411,14 +438,16 @@ def with_small_shared_memory(tmp_path: Path, size: int, large_from: int) -> str:
 
 def test_batches_that_cannot_fit_are_told_before_they_are_made(tmp_path: Path) -> None:
     said = with_small_shared_memory(tmp_path, 500_000, 0)
-    assert said.startswith("0 failed 2 workers x prefetch_factor 2 + 1 batches of 4.0 MB are 20.0 MB")
+    assert said.startswith(
+        "0 failed 20.0 MB of prefetched batches do not fit into /dev/shm of 8.4 MB\n2 workers x prefetch_factor=2 + 1 "
+    )
     assert said.endswith("/dev/shm holds 8.4 MB: not run")
 
 
 @pytest.mark.slow
 def test_batches_that_grow_until_nothing_fits_are_told_too(tmp_path: Path) -> None:
     said = with_small_shared_memory(tmp_path, 1_500_000, 8)
-    assert "failed /dev/shm ran out (8.4 MB)" in said
+    assert "failed /dev/shm is full (8.4 MB)" in said
     assert "No space left on device" in said
 
 

@@ -28,93 +28,140 @@ ROWS = {
     "keeps up": Judgement(
         SEEN,
         "passed",
-        "waited for data 2.0 % of 10 s; 200 batches, 160 samples/s; step 49 ms, wait 0.5 ms (medians); "
-        "first batch after 0.05 s; private memory of a worker 40.0 MB, 5.0 MB more than at first",
+        "data wait: 2.0 % of 10 s\n200 batches, 160 samples/s\n"
+        "step 49 ms, data wait 0.5 ms (medians), first batch after 0.05 s\n"
+        "private memory of a worker 40.0 MB, 5.0 MB more than at first",
         in_full=True,
     ),
-    "waits, no limit": Judgement(WAITS, "passed", "waited for data 40.0 % of 10 s; ", ("",)),
+    "waits, no limit": Judgement(
+        WAITS,
+        "passed",
+        "data wait: 40.0 % of 10 s\n200 batches, 160 samples/s",
+        ("",),
+    ),
     "waits too long": Judgement(
         WAITS,
         "failed",
-        "waited for data 20.0 % of the training's 20 s (limit 5 %); 200",
+        "data wait: 20.0 % of the training's 20 s, limit 5 %\n200 batches, 160 samples/s",
         ("",),
         {"max_input_wait": 0.05},
     ),
-    "waits as long as allowed": Judgement(WAITS, "passed", "waited", ("",), {"max_input_wait": 0.2}),
+    "waits as long as allowed": Judgement(WAITS, "passed", "data wait: 40.0 % of 10 s", ("",), {"max_input_wait": 0.2}),
     "waits on a busy machine": Judgement(
         replace(WAITS, quietness=BUSY),
         "inconclusive",
-        "waited for data 20.0 % of the training's 20 s (limit 5 %); the machine was busy: other processes used 60 %",
+        "data wait: 20.0 % of the training's 20 s, limit 5 %\n"
+        "the machine was busy: other processes used 60 % of the CPU time",
         ("",),
         {"max_input_wait": 0.05},
     ),
     "workers wait for storage on a busy machine": Judgement(
         replace(WAITS, quietness=BUSY, stage="read", busy_share=0.1),
         "failed",
-        "waited for data 20.0 % of the training's 20 s (limit 5 %); 200",
+        "data wait: 20.0 % of the training's 20 s, limit 5 %\n200",
         ("",),
         {"max_input_wait": 0.05},
     ),
     "no workers, on a busy machine": Judgement(
         replace(ALONE, quietness=BUSY, stage="read", busy_share=0.1),
         "inconclusive",
-        "waited for data 20.0 % of the training's 20 s (limit 5 %); the machine was busy",
+        "data wait: 20.0 % of the training's 20 s, limit 5 %\nthe machine was busy",
         ("DL207",),
         {"max_input_wait": 0.05},
     ),
     "waits and grows on a busy machine": Judgement(
         replace(WAITS, quietness=BUSY),
         "failed",
-        "waited for data 20.0 % of the training's 20 s (limit 5 %); a worker grew by 5.0 MB (limit 1.0 MB); 200",
+        "data wait: 20.0 % of the training's 20 s, limit 5 %\n"
+        "+5.0 MB in a worker, limit 1.0 MB\n200 batches, 160 samples/s",
         ("", ""),
         {"max_input_wait": 0.05, "max_worker_growth": 1_000_000},
     ),
     "grows": Judgement(
-        SEEN, "failed", "a worker grew by 5.0 MB (limit 4.0 MB); 200", ("",), {"max_worker_growth": 4_000_000}
+        SEEN,
+        "failed",
+        "+5.0 MB in a worker, limit 4.0 MB\n200 batches, 160 samples/s",
+        ("",),
+        {"max_worker_growth": 4_000_000},
     ),
-    "grows as allowed": Judgement(SEEN, "passed", "waited", (), {"max_worker_growth": 5_000_000}),
+    "grows as allowed": Judgement(SEEN, "passed", "data wait: 2.0 % of 10 s", (), {"max_worker_growth": 5_000_000}),
     "descriptors": Judgement(
-        SEEN, "failed", "100 of 1,000 descriptors open (limit 5 %); 200", ("",), {"max_fd_use": 0.05}
+        SEEN,
+        "failed",
+        "100 of 1,000 descriptors open, limit 5 %\n200 batches, 160 samples/s",
+        ("",),
+        {"max_fd_use": 0.05},
     ),
-    "descriptors as allowed": Judgement(SEEN, "passed", "waited", (), {"max_fd_use": 0.1}),
+    "descriptors as allowed": Judgement(SEEN, "passed", "data wait: 2.0 % of 10 s", (), {"max_fd_use": 0.1}),
     "descriptors without a limit of the system": Judgement(
-        replace(SEEN, descriptor_limit=0), "passed", "waited", (), {"max_fd_use": 0.0}
+        replace(SEEN, descriptor_limit=0), "passed", "data wait: 2.0 % of 10 s", (), {"max_fd_use": 0.0}
     ),
     "two limits": Judgement(
         WAITS,
         "failed",
-        "waited for data 20.0 % of the training's 20 s (limit 5 %); a worker grew by 5.0 MB (limit 1.0 MB); 200",
+        "data wait: 20.0 % of the training's 20 s, limit 5 %\n"
+        "+5.0 MB in a worker, limit 1.0 MB\n200 batches, 160 samples/s",
         ("", ""),
         {"max_input_wait": 0.05, "max_worker_growth": 1_000_000},
     ),
     "workers start in each epoch": Judgement(
-        replace(WAITS, startup_seconds=3.0, stage="startup"), "passed", "waited", ("DL204",)
+        replace(WAITS, startup_seconds=3.0, stage="startup"), "passed", "data wait: 40.0 % of 10 s", ("DL204",)
     ),
     "a new loader for each epoch": Judgement(
-        replace(WAITS, startup_seconds=3.0, stage="startup", loaders=2), "passed", "waited", ("",)
+        replace(WAITS, startup_seconds=3.0, stage="startup", loaders=2), "passed", "data wait: 40.0 % of 10 s", ("",)
     ),
     "workers start once": Judgement(
-        replace(WAITS, startup_seconds=3.0, stage="startup", epochs=1), "passed", "waited", ()
+        replace(WAITS, startup_seconds=3.0, stage="startup", epochs=1), "passed", "data wait: 40.0 % of 10 s", ()
     ),
     "workers persist": Judgement(
-        replace(WAITS, startup_seconds=3.0, stage="startup", persistent_workers=True), "passed", "waited", ()
+        replace(WAITS, startup_seconds=3.0, stage="startup", persistent_workers=True),
+        "passed",
+        "data wait: 40.0 % of 10 s",
+        (),
     ),
-    "batches are ready": Judgement(replace(WAITS, stage="receive"), "passed", "waited", ("",)),
+    "batches are ready": Judgement(
+        replace(WAITS, stage="receive"),
+        "passed",
+        "data wait: 40.0 % of 10 s",
+        ("",),
+    ),
     "batches are ready, on a busy machine": Judgement(
-        replace(WAITS, stage="receive", quietness=BUSY), "passed", "waited", ()
+        replace(WAITS, stage="receive", quietness=BUSY), "passed", "data wait: 40.0 % of 10 s", ()
     ),
-    "workers wait": Judgement(replace(WAITS, stage="read", busy_share=0.1), "passed", "waited", ("",)),
-    "no workers": Judgement(ALONE, "passed", "waited", ("DL207",)),
-    "no workers, read": Judgement(replace(ALONE, stage="read"), "passed", "waited", ("DL207",)),
-    "no workers, quick batches": Judgement(replace(ALONE, wait_ms=2.0), "passed", "waited", ()),
-    "not known why": Judgement(replace(WAITS, stage="", busy_share=None), "passed", "waited", ()),
+    "workers wait": Judgement(
+        replace(WAITS, stage="read", busy_share=0.1),
+        "passed",
+        "data wait: 40.0 % of 10 s",
+        ("",),
+    ),
+    "no workers": Judgement(ALONE, "passed", "data wait: 40.0 % of 10 s", ("DL207",)),
+    "no workers, read": Judgement(
+        replace(ALONE, stage="read"),
+        "passed",
+        "data wait: 40.0 % of 10 s",
+        ("DL207",),
+    ),
+    "no workers, quick batches": Judgement(
+        replace(ALONE, wait_ms=2.0),
+        "passed",
+        "data wait: 40.0 % of 10 s",
+        (),
+    ),
+    "not known why": Judgement(
+        replace(WAITS, stage="", busy_share=None),
+        "passed",
+        "data wait: 40.0 % of 10 s",
+        (),
+    ),
     "raised": Judgement(
         replace(SEEN, fault="worker 0 (pid 7) was killed by SIGKILL"),
         "failed",
-        "worker 0 (pid 7) was killed by SIGKILL; before, 200 batches, ",
+        "worker 0 (pid 7) was killed by SIGKILL\nbefore: 200 batches, 160 samples/s",
     ),
     "raised at once": Judgement(
-        replace(SEEN, batches=0, samples=0, fault="ValueError: torn"), "failed", "ValueError: torn; before, 0 batches, "
+        replace(SEEN, batches=0, samples=0, fault="ValueError: torn"),
+        "failed",
+        "ValueError: torn\nbefore: 0 batches, 0 samples/s",
     ),
     "nothing": Judgement(
         replace(SEEN, batches=0), "not_measured", "no batch of it came", (), {"max_input_wait": 0.05}, vacuous=True
@@ -136,6 +183,6 @@ def test_each_limit_that_is_missed_has_its_own_advice() -> None:
 
 def test_advice_names_what_the_workers_do() -> None:
     (computing,) = judge(WAITS).advice
-    assert computing.text.startswith("the 2 workers compute 90 % of the time: raise num_workers")
+    assert computing.text.endswith("reduce the CPU cost of __getitem__: 2 workers, 90 % CPU")
     (waiting,) = judge(replace(WAITS, stage="read", busy_share=0.1)).advice
-    assert waiting.text.startswith("the 2 workers compute 10 % of the time and wait for the rest")
+    assert waiting.text.endswith("read larger pieces: 2 workers, 10 % CPU, the rest I/O wait or locks")

@@ -16,6 +16,7 @@ from pytest_dataloader.checks import Setting, transfer
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.device.evidence import Copies, DeviceUse, Gain, StepUse, Synchronisations, Transfer
 from pytest_dataloader.probe.host.interference import QUIET
+from tests import wording
 
 on_a_device = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 STEP_MS = 20.0
@@ -121,26 +122,26 @@ WAITING, LAUNCHING = replace(SEEN, use=WAITS), replace(SEEN, use=LAUNCHES)
 WORKING = replace(SEEN, use=replace(WAITS, has_workers=True))
 ONE, ONE_WAITING = (replace(SEEN, use=replace(use, steps=use.steps[:1])) for use in (USE, WAITS))
 IDLE, WAIT = "max_gpu_idle", "max_input_wait"
-NO_CALL = "the trace holds no call of a DataLoader"
+NO_CALL = "no call of a DataLoader in the trace"
 
 Row = tuple[Transfer, dict[str, Any], str, str, list[str]]
 TABLE: dict[str, Row] = {
     "nothing asked for": (SEEN, {}, "passed", "device-bound: the device computes 90 %", []),
-    "limits kept": (SEEN, {IDLE: 0.1, WAIT: 0.05}, "passed", "the device idles 8 %", []),
-    "no workers": (WAITING, {}, "passed", "input-bound: the device idles 30 %", ["DL207"]),
-    "the device idles": (WAITING, {IDLE: 0.2}, "failed", "the device idles 35 % of a step (32", ["DL207"]),
-    "no idling allowed": (WAITING, {IDLE: 0}, "failed", "the device idles 35 %", ["DL207"]),
-    "the host waits": (WAITING, {WAIT: 0.2}, "failed", "the host waits for the loader 35 %", ["DL207"]),
-    "one limit of two": (WAITING, {IDLE: 0.9, WAIT: 0.2}, "failed", "the host waits", ["DL207"]),
+    "limits kept": (SEEN, {IDLE: 0.1, WAIT: 0.05}, "passed", "device idle: 8 %", []),
+    "no workers": (WAITING, {}, "passed", "input-bound: device idle 30 %", ["DL207"]),
+    "device idle:": (WAITING, {IDLE: 0.2}, "failed", "device idle: 35 % of a step (95 % CI 32", ["DL207"]),
+    "no idling allowed": (WAITING, {IDLE: 0}, "failed", "device idle: 35 %", ["DL207"]),
+    "data wait": (WAITING, {WAIT: 0.2}, "failed", "data wait: 35 %", ["DL207"]),
+    "one limit of two": (WAITING, {IDLE: 0.9, WAIT: 0.2}, "failed", "data wait", ["DL207"]),
     "too few workers": (WORKING, {}, "passed", "input-bound", [""]),
-    "it copies alone": (replace(SEEN, use=COPIES), {}, "passed", "transfer-bound: the device copies 24 %", [""]),
-    "the host launches": (LAUNCHING, {IDLE: 0.5}, "failed", "the device idles 67 %", ["DL108"]),
+    "it copies alone": (replace(SEEN, use=COPIES), {}, "passed", "transfer-bound: the device only copies 24 %", [""]),
+    "the host launches": (LAUNCHING, {IDLE: 0.5}, "failed", "device idle: 67 %", ["DL108"]),
     "no loader was seen": (LAUNCHING, {WAIT: 0.5}, "not_measured", NO_CALL, []),
-    "steps differ": (replace(SEEN, use=UNSURE), {IDLE: 0.1}, "inconclusive", "the device idles 13 %", []),
-    "busy": (replace(WAITING, quietness=BUSY), {IDLE: 0.2}, "inconclusive", "the device idles 35 %", ["DL207"]),
-    "busy, and kept": (replace(SEEN, quietness=BUSY), {IDLE: 0.2}, "passed", "the device idles 8 %", []),
+    "steps differ": (replace(SEEN, use=UNSURE), {IDLE: 0.1}, "inconclusive", "device idle: 13 %", []),
+    "busy": (replace(WAITING, quietness=BUSY), {IDLE: 0.2}, "inconclusive", "device idle: 35 %", ["DL207"]),
+    "busy, and kept": (replace(SEEN, quietness=BUSY), {IDLE: 0.2}, "passed", "device idle: 8 %", []),
     "one step": (ONE, {}, "passed", "1 step: too few", []),
-    "one step and a limit": (ONE_WAITING, {IDLE: 0.1}, "inconclusive", "the device idles 35 %", []),
+    "one step and a limit": (ONE_WAITING, {IDLE: 0.1}, "inconclusive", "device idle: 35 %", []),
     "tried, and helps": (replace(WAITING, gains=(MORE, NO_MORE)), {}, "passed", "input-bound", ["DL207"]),
     "tried, and does not": (replace(WAITING, gains=(NO_MORE,)), {}, "passed", "input-bound", []),
 }
@@ -152,8 +153,9 @@ def test_verdicts(seen: Transfer, limits: dict[str, Any], outcome: str, begins: 
     assert verdict.outcome == outcome
     assert verdict.reason.startswith(begins)
     assert [each.code for each in verdict.advice] == codes
+    assert [*wording.faults(verdict)] == []
 
 
 def test_what_was_tried_is_told_with_its_figures() -> None:
     told = transfer.judge(replace(SEEN, use=WAITS, gains=(MORE,))).advice[0].text
-    assert told == "num_workers=4, pin_memory=False: a step takes 30 ms, not 45 ms: 33 % less (30 to 36 % at 95 %)"
+    assert told == "num_workers=4, pin_memory=False: 30 ms per step, now 45 ms, 33 % less (95 % CI 30 to 36 %)"

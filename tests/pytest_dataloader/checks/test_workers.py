@@ -33,6 +33,7 @@ from pytest_dataloader.probe.host import clocks, descriptors
 from pytest_dataloader.probe.workers import lifecycle
 from pytest_dataloader.probe.workers.evidence import InheritedHandle, Workers
 from pytest_dataloader.probe.workers.lifecycle import EpochTimes
+from tests import wording
 from tests.variants import named, variants
 
 if TYPE_CHECKING:
@@ -66,52 +67,53 @@ HANGS = replace(
 @pytest.mark.parametrize(
     ("seen", "limits", "outcome", "words", "codes"),
     [
-        (SEEN, {}, "passed", "2 workers (fork) delivered 24 batches in 2 epochs, the first after 3 s, and", ""),
+        (SEEN, {}, "passed", "2 workers (fork): 24 batches in 2 epochs, the first after 3 s", ""),
         (
             replace(SEEN, whole=False, batches_in_epoch=25000, epochs=(EPOCH,)), {}, "passed",
-            "delivered 12 of the 25,000 batches of an epoch, the first", "",
+            "2 workers (fork): 12 of the 25,000 batches of an epoch, the first", "",
         ),
-        (replace(SEEN, whole=False), {}, "passed", "12 batches of an epoch that was not watched to its end", ""),
+        (replace(SEEN, whole=False), {}, "passed", "the first 12 batches of an epoch", ""),
         (
             replace(SEEN, epochs=(EPOCH, replace(EPOCH, batches=0)), batches=12, why="Own is used up by it"), {},
-            "failed", "the second epoch is empty, after 12 batches in the first: Own is used up by it", "",
+            "failed", "the second epoch is empty, the first had 12 batches\nOwn is used up by it", "",
         ),
         (
             replace(SEEN, whole=False, epochs=(replace(EPOCH, whole=False), replace(EPOCH, batches=0)), batches=12),
-            {}, "passed", "12 batches of an epoch that was not watched to its end", "",
+            {}, "passed", "the first 12 batches of an epoch", "",
         ),
         (
             replace(SEEN, batches=0, why="Rows has no sample"), {}, "failed", "the epoch is empty: Rows has no sample",
             "",
         ),
-        (replace(SEEN, hollow=24), {}, "failed", "every batch is None, 24 of 24: collate_fn returns nothing", ""),
+        (replace(SEEN, hollow=24), {}, "failed", "24 of 24 batches are None: collate_fn returns nothing", ""),
         (replace(SEEN, hollow=23), {}, "passed", "24 batches", ""),
         (replace(SEEN, workers=0), {}, "passed", "the loader has no workers", ""),
-        (SEEN, {"max_startup_seconds": 3.0}, "passed", "delivered", ""),
+        (SEEN, {"max_startup_seconds": 3.0}, "passed", "2 workers (fork): 24 batches", ""),
         (
             replace(SPAWNED, pickling_cpu_seconds=0.5), {}, "passed",
-            "; 7.0 MB are pickled for each worker in every epoch, which takes 0.5 s of CPU time", "",
+            "\n0.5 s of CPU time to pickle 7.0 MB for each worker and epoch", "",
         ),
         (
             replace(SPAWNED, pickling_cpu_seconds=0.5, persistent=True), {}, "passed",
-            "; 7.0 MB are pickled for each worker, which takes 0.5 s of CPU time", "",
+            "\n0.5 s of CPU time to pickle 7.0 MB for each worker", "",
         ),
-        (replace(SPAWNED, pickling_cpu_seconds=0.4), {}, "passed", "2 restarted for the second epoch", ""),
+        (replace(SPAWNED, pickling_cpu_seconds=0.4), {}, "passed", "2 workers restarted for epoch 2 "
+                                                                   "(persistent_workers=False)", ""),
         (
             replace(SPAWNED, pickling_cpu_seconds=0.5), {"max_startup_seconds": 2.0}, "failed",
-            "the first batch took 3 s", "DL301 DL204",
+            "3 s to the first batch, limit 2 s", "DL301 DL204",
         ),
-        (replace(SPAWNED, pickling_cpu_seconds=0.4), {"max_startup_seconds": 2.0}, "failed", "the first", "DL204"),
-        (SEEN, {"max_startup_seconds": 2.6}, "inconclusive", "0.5 s of it went to waiting for a CPU", "DL204"),
-        (SEEN, {"max_startup_seconds": 2.0}, "failed", "the first batch took 3 s, at most 2 s allowed", "DL204"),
-        (KILLED, {}, "failed", "worker 1 (pid 8) was killed by SIGKILL while reading sample 17 (in flight:", ""),
-        (replace(KILLED, oom_kills=1), {}, "failed", "for want of memory", ""),
-        (HANGS, {}, "failed", "worker 0 (pid 7) hangs while collating a batch (in flight: 1, 2): every thread", ""),
+        (replace(SPAWNED, pickling_cpu_seconds=0.4), {"max_startup_seconds": 2.0}, "failed", "3 s to", "DL204"),
+        (SEEN, {"max_startup_seconds": 2.6}, "inconclusive", "CPU contention took 0.5 s of it", "DL204"),
+        (SEEN, {"max_startup_seconds": 2.0}, "failed", "3 s to the first batch, limit 2 s", "DL204"),
+        (KILLED, {}, "failed", "worker 1 (pid 8) was killed by SIGKILL while reading sample 17\nbatch in flight:", ""),
+        (replace(KILLED, oom_kills=1), {}, "failed", "meanwhile the kernel killed a process: out of memory", ""),
+        (HANGS, {}, "failed", "worker 0 (pid 7) hangs while collating a batch\nevery thread", ""),
         (HANGS, {}, "failed", '\n    File "data.py", line 3 in collate', ""),
         (replace(HANGS, certain=False), {}, "inconclusive", "may hang", ""),
         (replace(HANGS, workers=0, worker=None, pid=None), {}, "failed", "the loader, in this process, hangs", ""),
         (
-            replace(SEEN, worker_cpus=1, process_cpus=16), {}, "failed", "2 workers may run on 1 of 16 CPUs together",
+            replace(SEEN, worker_cpus=1, process_cpus=16), {}, "failed", "2 workers run on 1 of 16 CPUs only",
             "",
         ),
         (replace(SEEN, worker_cpus=2, process_cpus=16), {}, "passed", "2 workers (fork)", ""),
@@ -121,8 +123,9 @@ HANGS = replace(
             replace(SEEN, left_by_epochs=("each epoch that is left early leaves 1 thread behind (ahead)",)), {},
             "failed", "each epoch that is left early leaves 1 thread behind (ahead)", "",
         ),
-        (replace(SEEN, zombies=(7,)), {}, "failed", "worker process 7 ended and was not waited for (a zombie)", ""),
-        (replace(SEEN, lingering=("worker 1 (pid 8)",)), {}, "failed", "worker 1 (pid 8) did not end by itself", ""),
+        (replace(SEEN, zombies=(7,)), {}, "failed", "worker process 7 is a zombie: it ended and was never joined", ""),
+        (replace(SEEN, lingering=("worker 1 (pid 8)",)), {}, "failed", "worker 1 (pid 8) does not end "
+                                                                       "after its epoch", ""),
         (
             replace(SEEN, fault="exit", worker=0, pid=7, exit_code=1, phase="starting", start_method="spawn"),
             {}, "failed", "worker 0 (pid 7) exited with code 1 while starting", "DL307",
@@ -132,7 +135,7 @@ HANGS = replace(
                 SEEN, fault="exit", worker=0, pid=7, exit_code=1, phase="starting", start_method="spawn",
                 why="ModuleNotFoundError: No module named 'mpi4py'",
             ),
-            {}, "failed", "exited with code 1 while starting: ModuleNotFoundError: No module named 'mpi4py'", "",
+            {}, "failed", "exited with code 1 while starting\nModuleNotFoundError: No module named 'mpi4py'", "",
         ),
         (
             replace(SEEN, fault="exception", exception="BadZipFile: Bad CRC-32 for file '7.png'", worker=0, pid=7),
@@ -144,26 +147,29 @@ HANGS = replace(
         ),
         (
             replace(SEEN, inherited=(SHARED,)), {}, "failed",
-            "2 workers read from dataset.file (io.FileIO, /rows.bin), which was opened before the fork: it has one",
+            "2 workers read from dataset.file (io.FileIO, /rows.bin)\n"
+            "it was opened before the fork: all workers move one",
             "DL303",
         ),
         (
             replace(SEEN, inherited=(replace(SHARED, attribute="", sharing="stream"),)), {}, "failed",
-            "2 workers read from /rows.bin, which was opened before the fork: it has one stream", "DL303",
+            "2 workers read from /rows.bin\nit was opened before the fork: each worker gets a part of one "
+            "stream", "DL303",
         ),
         (
             replace(SEEN, inherited=(replace(SHARED, kind="", attribute="", sharing="library"),)), {}, "failed",
-            "read from /rows.bin, which was opened before the fork: its library does not allow that after a fork",
+            "read from /rows.bin\nit was opened before the fork: its library does not support that after a fork",
             "DL303",
         ),
         (
             replace(SEEN, workers=1, inherited=(replace(SHARED, kind="h5py.File", sharing="library"),)), {}, "failed",
-            "1 worker reads from dataset.file (h5py.File, /rows.bin), which was opened before the fork: h5py does not",
+            "1 worker reads from dataset.file (h5py.File, /rows.bin)\n"
+            "it was opened before the fork: h5py does not support",
             "DL303",
         ),
         (
             replace(SEEN, fault="exception", exception="StopIteration", worker=0, pid=7, why="the epoch ended"),
-            {}, "failed", "raised StopIteration: the epoch ended", "DL309",
+            {}, "failed", "raised StopIteration\nthe epoch ended", "DL309",
         ),
     ],
 )  # fmt: skip
@@ -171,15 +177,16 @@ def test_judgement(seen: Workers, limits: dict[str, Any], outcome: str, words: s
     verdict = judge(seen, **limits)
     assert (verdict.outcome, [each.code for each in verdict.advice if each.code]) == (outcome, codes.split())
     assert words in verdict.reason
+    assert [*wording.faults(verdict)] == []
 
 
 @pytest.mark.parametrize(
     ("seen", "words"),
     [
-        (HANGS, "threads ran when the workers were forked (Timer-1)"),
+        (HANGS, "start these threads after the workers, or use forkserver: Timer-1."),
         (
             replace(HANGS, forked_threads=(), native_threads=3),
-            "3 threads of libraries ran when the workers",
+            "3 threads of libraries ran at the fork",
         ),
         (replace(HANGS, forked_threads=(), native_threads=3, stack=('File "/lib/threading.py", line 3 in wait',)), ""),
         (replace(HANGS, forked_threads=(), native_threads=3, start_method="spawn"), ""),
@@ -315,7 +322,7 @@ def nothing_is_left() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("fault", "kind", "told"),
     [
-        ("SIGKILL", "killed", "was killed by SIGKILL while reading sample 17 (in flight: 16, 17, 18, 19)"),
+        ("SIGKILL", "killed", "was killed by SIGKILL while reading sample 17\nbatch in flight: 16, 17, 18, 19"),
         ("SIGSEGV", "killed", "was killed by SIGSEGV while reading sample 17"),
         ("os._exit", "exit", "exited with code 3 while reading sample 17"),
         ("os._exit(0)", "exit", "exited with code 0 while reading sample 17"),
@@ -414,7 +421,7 @@ REFUSAL = refused(unpicklable([(BAD,)])[0])
     [
         ({"worker_init_fn": broken_init}, "exception", "raised OSError: no such drive in worker_init_fn"),
         ({"collate_fn": broken_collate}, "exception", "raised TypeError: cannot be collated, while collating a batch"),
-        ({"collate_fn": hung_collate}, "hang", "hangs while collating a batch (in flight: 16, 17, 18, 19)"),
+        ({"collate_fn": hung_collate}, "hang", "batch in flight: 16, 17, 18, 19"),
         ({"collate_fn": unpicklable}, "hang", f"could not send the batch: {REFUSAL}"),
         ({"collate_fn": hung_collate, "timeout": 1}, "hang", "the loader's own timeout of 1 s was over"),
     ],
@@ -626,12 +633,12 @@ class Drawn(Sampler[int]):
 
 
 USED_UP: dict[str, tuple[Callable[[], DataLoader[Any]], str]] = {
-    "in this process": (lambda: DataLoader(Once(), batch_size=4), "10 batches in the first: Once"),
+    "in this process": (lambda: DataLoader(Once(), batch_size=4), "10 batches\nOnce"),
     "in a worker that persists": (
         lambda: DataLoader(Once(), batch_size=4, num_workers=1, persistent_workers=True),
-        "10 batches in the first: Once",
+        "10 batches\nOnce",
     ),
-    "a sampler": (lambda: DataLoader(Faulty(), batch_size=4, sampler=Drawn()), "16 batches in the first: Drawn"),
+    "a sampler": (lambda: DataLoader(Faulty(), batch_size=4, sampler=Drawn()), "16 batches\nDrawn"),
 }
 
 
@@ -640,8 +647,8 @@ def test_a_loader_that_its_first_epoch_uses_up_is_a_fault(kind: str) -> None:
     make, what = USED_UP[kind]
     verdict = judge(measure(make(), setting=PATIENT))
     assert verdict.outcome == "failed"
-    assert verdict.reason == f"the second epoch is empty, after {what} is used up by it"
-    assert "make a new iterator in __iter__" in verdict.advice[0].text
+    assert verdict.reason == f"the second epoch is empty, the first had {what} is used up by it"
+    assert "return a new iterator from __iter__" in verdict.advice[0].text
 
 
 @pytest.mark.parametrize("settings", [{"num_workers": 1}, {}], ids=["workers of one epoch", "told the epoch"])
@@ -654,7 +661,10 @@ def test_what_begins_anew_with_each_epoch_is_healthy(settings: dict[str, Any]) -
 
 @pytest.mark.parametrize(
     ("batch", "said"),
-    [(None, "None, 32 of 32: collate_fn returns nothing"), ("hi", "'hi', 32 of 32: collate_fn makes the")],
+    [
+        (None, "32 of 32 batches are None: collate_fn returns nothing"),
+        ("hi", "32 of 32 batches are 'hi': collate_fn returns the same"),
+    ],
 )
 def test_batches_that_say_nothing_are_nothing(batch: Any, said: str) -> None:
     seen = measure(loader_of(num_workers=2, collate_fn=lambda _samples: batch), setting=PATIENT)
@@ -677,7 +687,7 @@ def test_a_module_that_a_worker_does_not_find_is_named(method: str, monkeypatch:
     dataset = module.Rows(range(8))
     seen = measure(DataLoader(dataset, num_workers=1, multiprocessing_context=method), setting=QUICK)
     assert (seen.fault, seen.phase) == ("exit", "starting")
-    assert judge(seen).reason.endswith("while starting: ModuleNotFoundError: No module named 'here_alone'")
+    assert judge(seen).reason.endswith("while starting\nModuleNotFoundError: No module named 'here_alone'")
     assert "on sys.path only" in judge(seen).advice[0].text
 
 
@@ -725,7 +735,7 @@ def test_a_worker_that_does_not_end_is_named() -> None:
     assert seen.fault == "none"
     assert judge(seen).outcome == "failed"
     assert "worker 0 (pid " in judge(seen).reason
-    assert "did not end by itself" in judge(seen).reason
+    assert "does not end after its epoch" in judge(seen).reason
 
 
 @pytest.mark.parametrize(("lost", "sleeps"), variants({"in the end it goes": (0.8, 8), "to the last": (1.0, 60)}, ()))

@@ -39,8 +39,8 @@ def test_a_recorded_training_is_told_in_a_few_lines(
     lines = capsys.readouterr().out.splitlines()
     told = " ".join(" ".join(lines).split())
     for words in (
-        "NVIDIA H200: 12 steps of profiler.step() transfer passed: input-bound: the device idles 27 % of a step (",
-        "DL207: num_workers=0 loads while the device idles: give the DataLoader workers",
+        "NVIDIA H200: 12 steps of profiler.step() transfer passed: input-bound: device idle 27 % of a step (",
+        "DL207: DataLoader(..., num_workers=2) or more: it would save 27 % of a step at most",
         "24 copies to the device from pageable memory: 462.4 MB",
     ):
         assert words in told

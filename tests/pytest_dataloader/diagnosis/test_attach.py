@@ -77,37 +77,37 @@ SEEN = Attachment(
 @pytest.mark.parametrize(
     ("seen", "words"),
     [
-        (SEEN, ["input-bound: the workers compute 90 % of the time"]),
+        (SEEN, ["input-bound: CPU 90 % of the workers' time"]),
         (replace(SEEN, input_wait=0.04), ["not input-bound: "]),
         (replace(SEEN, workers=()), ["no DataLoader worker was seen"]),
         (replace(SEEN, workers=(replace(USE, ended=True),)), ["no DataLoader worker was seen"]),
-        (replace(SEEN, workers=(replace(USE, delay_share=0.5),)), ["input-bound: the workers wait for a CPU 50 %"]),
+        (replace(SEEN, workers=(replace(USE, delay_share=0.5),)), ["input-bound: CPU contention 50 %"]),
         (
             replace(SEEN, workers=(replace(USE, waits={"disk": 0.8}),)),
-            ["input-bound: the workers wait for the disk 80 %"],
+            ["input-bound: I/O wait (disk) 80 %"],
         ),
         (
             replace(SEEN, workers=(replace(USE, waits={"socket": 0.8}),)),
-            ["input-bound: the workers wait for the network 80 %"],
+            ["input-bound: I/O wait (network) 80 %"],
         ),
-        (replace(SEEN, workers=(HUNG, USE)), ["hangs in a lock: worker 7; "]),
-        (replace(SEEN, main=HUNG, workers=(IDLE,)), ["hangs in a lock: the main process; "]),
+        (replace(SEEN, workers=(HUNG, USE)), ["deadlock: worker 7 waits for a lock"]),
+        (replace(SEEN, main=HUNG, workers=(IDLE,)), ["deadlock: the main process waits for a lock"]),
         (
             replace(SEEN, workers=(replace(HUNG, cpu_share=0.01),)),
-            ["input-bound: the workers wait for a lock 99 %"],
+            ["input-bound: workers wait for a lock 99 %"],
         ),
         (
             replace(SEEN, workers=(replace(USE, waits={"child": 0.8}),)),
-            ["input-bound: the workers wait for processes that they have started 80 %"],
+            ["input-bound: workers wait for processes that they have started 80 %"],
         ),
         (
             replace(SEEN, workers=(replace(USE, waits={"other": 0.8}),)),
-            ["input-bound: the workers wait 80 % of the time, for neither storage"],
+            ["input-bound: workers wait 80 % of the time, for neither storage"],
         ),
-        (replace(SEEN, workers=(IDLE,)), ["input-bound: the workers are idle"]),
+        (replace(SEEN, workers=(IDLE,)), ["input-bound: workers are idle"]),
         (
             replace(SEEN, input_wait=0.0, workers=(replace(IDLE, growth_bytes=3 * 10**7),)),
-            ["not input-bound: ", "memory grows: 30.0 MB a worker and minute"],
+            ["not input-bound: ", "memory grows: +30.0 MB per worker per minute"],
         ),
         (
             replace(SEEN, seconds=5.0, input_wait=0.0, workers=(replace(IDLE, growth_bytes=3 * 10**6),)),
@@ -123,9 +123,7 @@ def test_what_the_figures_mean(seen: Attachment, words: list[str]) -> None:
 def test_each_process_has_a_line() -> None:
     lines = list(attachment_lines(SEEN))
     assert lines[0] == "process 4 (python train.py): 2 workers, 60 s"
-    assert lines[1].startswith(
-        "  main process     waited for the workers 40 % of the time; the queue 100 %; private 100.0 MB"
-    )
+    assert lines[1].startswith("  main process     data wait 40 %; the queue 100 %; private 100.0 MB")
     assert lines[2].endswith("; 20 descriptors; at Rows.__getitem__ (data.py:12)")
     assert lines[4] == "  shared memory    1.0 MB in 3 segments"
 

@@ -98,7 +98,7 @@ def test_both_clocks_agree_within_a_millisecond(merged: dict[str, Any]) -> None:
 def test_a_worker_reads_a_batch_between_the_calls_of_torch_s_iterator_that_ask_for_it_and_give_it(
     merged: dict[str, Any],
 ) -> None:
-    reads = {each["args"]["batch"]: each for each in slices(merged, "read") if each["args"]["epoch"] == 1}
+    reads = {each["args"]["batch"]: each for each in slices(merged, "load") if each["args"]["epoch"] == 1}
     calls = {wait["args"]["batch"]: call for wait, call in handings_over(merged)}
     assert not [number for number, call in calls.items() if end(reads[number]) >= end(call)]
     # Two workers have two batches each under way: the call that gives one asks for the fourth after it.

@@ -144,8 +144,8 @@ def test_a_limit_that_is_passed_is_warned_of_once_with_the_cause(monkeypatch: py
         assert len(list(watched)) == 50
     (warning,) = caught
     assert isinstance(warning.message, DataLoaderWarning)
-    assert str(warning.message).startswith("max_input_wait: waited for data ")
-    assert "DL207: num_workers=0" in str(warning.message)
+    assert str(warning.message).startswith("max_input_wait: data wait: ")
+    assert "DL207: DataLoader(..., num_workers=2)" in str(warning.message)
 
 
 def test_what_keeps_its_limits_is_not_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:

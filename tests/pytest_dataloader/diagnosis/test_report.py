@@ -131,7 +131,7 @@ def test_a_script_without_a_guard_is_not_diagnosed_again_by_its_workers(tmp_path
     done = preloaded.run(str(script), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("portability failed: no batch under spawn: the worker exited with code 1") == 1
-    assert "belongs under if __name__" in " ".join(done.stdout.split())  # wherever the line is broken
+    assert "start training under if __name__" in " ".join(done.stdout.split())  # wherever the line is broken
 
 
 @pytest.mark.parametrize("named", variants({"two": "checks=['workers', 'fds'], ", "all": ""}, ["two"]))

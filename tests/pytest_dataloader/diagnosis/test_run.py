@@ -251,7 +251,7 @@ def test_checks_after_some_steps_see_what_is_gone_at_the_end(folder: Path, prelo
 def test_a_missed_limit_is_status_1(folder: Path, preloaded: Server) -> None:
     done = ours(preloaded, "--checks=training", "--max-input-wait=0", "train.py", "--workers", "0")
     assert done.returncode == 1
-    assert "(limit 0 %)" in done.stderr
+    assert ", limit 0 %" in done.stderr
     assert folder.exists()
 
 
@@ -313,7 +313,7 @@ def test_a_line_is_told_every_few_seconds(monkeypatch: pytest.MonkeyPatch, capsy
     first, second = capsys.readouterr().out.splitlines()
     assert "  batch 3  " in first
     assert "  batch 4  " in second
-    assert " samples/s  waited " in second
+    assert " samples/s  data wait " in second
     assert " descriptors  " in second
 
 

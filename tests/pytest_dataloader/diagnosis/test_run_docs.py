@@ -27,7 +27,7 @@ def test_the_loop_runs(tmp_path: Path, preloaded: Server) -> None:
     )
     done = preloaded.run("loop.py", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "% of the time waited for data {'dataloader/input_wait': " in done.stdout
+    assert "% of the time is data wait {'dataloader/input_wait': " in done.stdout
 
 
 @pytest.mark.slow

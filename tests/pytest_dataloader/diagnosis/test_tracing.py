@@ -67,9 +67,9 @@ def test_every_batch_and_the_steps_between_them_are_told(workers: int, tmp_path:
     for wait, step, following in zip(waits, steps, waits[1:], strict=False):
         assert wait["ts"] + wait["dur"] == step["ts"]
         assert step["ts"] + step["dur"] == following["ts"]
-    assert len(found["read"]) == len(found["collate"]) == 20
+    assert len(found["load"]) == len(found["collate"]) == 20
     assert ("send" in found, "receive" in found) == (workers > 0, workers > 0)
-    assert {read["pid"] == os.getpid() for read in found["read"]} == {workers == 0}
+    assert {read["pid"] == os.getpid() for read in found["load"]} == {workers == 0}
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_epochs_follow_each_other(settings: dict[str, Any], processes: int, tmp_
     found = traced(tmp_path / "ours.json", loader, epochs=3)
     waits = [(wait["args"]["epoch"], wait["args"]["batch"]) for wait in found["wait"]]
     assert waits == [(epoch, number) for epoch in (1, 2, 3) for number in range(4)]
-    assert len({read["pid"] for read in found["read"]}) == processes
+    assert len({read["pid"] for read in found["load"]}) == processes
     end(loader)
 
 
@@ -119,7 +119,7 @@ def test_a_loop_gets_the_same_batches_to_the_bit(make: Any, tmp_path: Path) -> N
     else:
         assert sorted(seen) == sorted(expected)
     assert set(vars(loader)) == set(before)
-    assert len(slices(tmp_path / "ours.json")["read"]) >= len(expected) / 2
+    assert len(slices(tmp_path / "ours.json")["load"]) >= len(expected) / 2
     end(loader)
 
 

@@ -213,7 +213,7 @@ def test_ranks_are_held_against_each_other(
     assert [verdict for verdict, _ in sharded.values()] == ["passed", "passed"], sharded
     assert "the 2 ranks of this job are disjoint; simulated: 2 ranks" in sharded["shards"][1]
     assert [verdict for verdict, _ in unsharded.values()] == ["failed", "failed"], unsharded
-    assert "torch gave the same numbers to all ranks (ranks 0 and 1)" in unsharded["randomness"][1]
+    assert "torch draws identical numbers on ranks\nranks 0 and 1" in unsharded["randomness"][1]
     assert "the 2 ranks of this job" in unsharded["shards"][1]
 
 

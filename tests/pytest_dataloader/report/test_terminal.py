@@ -26,7 +26,7 @@ HEALTHY = [
 ]
 FAULTY = [
     record("order", "passed", id_="val"),
-    record("memory", "failed", "24.7 MB per worker; 5 % seen", "val", attribute_filled_at="data.py:20", x=812.345),
+    record("memory", "failed", "24.7 MB per worker\n5 % seen", "val", attribute_filled_at="data.py:20", x=812.345),
     record("workers", "inconclusive", "too busy\nmore about it", "val"),
     record("shards", "not_measured", "no DistributedSampler", "val"),
 ]
@@ -45,7 +45,7 @@ def test_a_healthy_loader_is_one_line() -> None:
 
 
 def test_a_training_is_a_fact_of_its_loader_and_shown_where_something_could_be_changed() -> None:
-    seen = record("training", "passed", "waited 12 %; more", batches=9, samples_per_second=814.2, input_wait=0.123)
+    seen = record("training", "passed", "waited 12 %\nmore", batches=9, samples_per_second=814.2, input_wait=0.123)
     line = "train  2 passed · training: 814 samples/s, 12 % data wait"
     assert lines([seen, record("fds", "passed")]) == [line]
     waits = replace(seen, advice=(Advice("DL207", "give the loader workers"),))
@@ -76,7 +76,8 @@ def test_quiet_leaves_remedies_out_and_verbose_shows_every_check_then_all_eviden
     assert full == [
         "val  1 failed, 1 inconclusive, 1 passed, 1 not measured",
         "  DataLoader(Jpeg)",
-        "  memory failed: 24.7 MB per worker; 5 % seen",
+        "  memory failed: 24.7 MB per worker",
+        "    5 % seen",
         "    DL204: persistent_workers=True",
         "    fix: a faster disk",
         "  workers inconclusive: too busy",

@@ -125,8 +125,8 @@ def test_every_loader_and_worker_has_rows_with_its_name(document: dict[str, Any]
         seen[rows(document)[each["pid"], each["tid"]]].add(each["name"])
     assert dict(seen) == {
         "main process / train: loop": {"wait", "receive", "step"},
-        "main process / val: loop": {"wait", "read", "collate", "step"},
-        **{f"train: worker {number} / reading": {"startup", "read", "collate"} for number in (0, 1)},
+        "main process / val: loop": {"wait", "load", "collate", "step"},
+        **{f"train: worker {number} / reading": {"startup", "load", "collate"} for number in (0, 1)},
         **{f"train: worker {number} / sending": {"send"} for number in (0, 1)},
     }
     orders = [each["args"]["sort_index"] for each in events(document, "M", "process_sort_index")]
@@ -134,12 +134,12 @@ def test_every_loader_and_worker_has_rows_with_its_name(document: dict[str, Any]
 
 
 def test_a_slice_tells_its_batch_and_samples(document: dict[str, Any]) -> None:
-    for name in ("wait", "read", "collate", "send", "receive"):
+    for name in ("wait", "load", "collate", "send", "receive"):
         for each in events(document, "X", name):
             first = 4 * each["args"]["batch"]
             assert each["args"]["samples"] == [first, first + 1, first + 2, first + 3]
             assert each["args"]["epoch"] == 1
-    assert all(each["args"]["waiting_ms"] * 1000 <= each["dur"] + 1 for each in events(document, "X", "read"))
+    assert all(each["args"]["waiting_ms"] * 1000 <= each["dur"] + 1 for each in events(document, "X", "load"))
 
 
 def test_the_clock_counts_from_the_quarter_of_a_year(document: dict[str, Any]) -> None:

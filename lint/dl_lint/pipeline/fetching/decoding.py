@@ -39,19 +39,19 @@ _AUDIO = Reader(
     frozenset({"frame_offset", "num_frames"}),
     1,
     True,
-    "pass `frame_offset` and `num_frames`; `torchaudio.info` tells the length",
+    "pass `frame_offset` and `num_frames` (`torchaudio.info` gives the length)",
 )
 _LIBROSA = Reader(
     frozenset({"offset", "duration"}),
     3,
     True,
-    "pass `offset` and `duration`; `librosa.get_duration` tells the length",
+    "pass `offset` and `duration` (`librosa.get_duration` gives the length)",
 )
 READERS = {
     "torchaudio.load": _AUDIO,
     "torchaudio.backend.sox_io_backend.load": _AUDIO,
     "soundfile.read": Reader(
-        frozenset({"start", "stop", "frames"}), 1, True, "pass `start` and `stop`; `soundfile.info` tells the length"
+        frozenset({"start", "stop", "frames"}), 1, True, "pass `start` and `stop` (`soundfile.info` gives the length)"
     ),
     "librosa.load": _LIBROSA,
     "librosa.core.load": _LIBROSA,

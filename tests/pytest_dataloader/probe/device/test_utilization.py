@@ -137,12 +137,12 @@ def test_only_the_loop_that_trains_waits(tmp_path: Path) -> None:
 
 
 def test_stages_of_a_merged_timeline_are_told_for_the_time_in_which_the_device_starves(tmp_path: Path) -> None:
-    stages = [("read", 5, 25), ("read", 100, 200), ("collate", 25, 28), ("wait", 0, 30), ("step", 30, 100)]
+    stages = [("load", 5, 25), ("load", 100, 200), ("collate", 25, 28), ("wait", 0, 30), ("step", 30, 100)]
     merged = [span(name, begin, end, "dataloader", tid=50 + begin) for name, begin, end in stages]
     seen = use_of(
         tmp_path, [*TRAINING, *merged]
     )  # it starves from 10 to 30, and for the first moment of the second step
-    assert dict(seen.stages_while_starving) == pytest.approx({"read": 0.016, "collate": 0.003})
+    assert dict(seen.stages_while_starving) == pytest.approx({"load": 0.016, "collate": 0.003})
     assert use_of(tmp_path, TRAINING).stages_while_starving == ()
 
 

@@ -61,7 +61,7 @@ def test_own_work_shows_in_the_totals_of_the_machine() -> None:
         ({"others_share": 0.4, "own_share": 0.1}, ""),
         ({"others_share": 0.4, "own_share": 0.5}, "other processes used 40 % of the CPU time"),
         ({"steal_share": 0.1}, "the hypervisor took 10 %"),
-        ({"throttled_share": 0.2, "own_share": 0.3}, "held it back for 20 % of the time"),
+        ({"throttled_share": 0.2, "own_share": 0.3}, "throttling by the control group's quota for 20 % of the time"),
         ({"throttled_share": 0.2, "own_share": 0.99}, ""),
         ({"cpu_slowdown": 1.6}, "took 1.6 times its fastest time"),
     ],

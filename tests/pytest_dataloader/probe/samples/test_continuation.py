@@ -86,7 +86,7 @@ CONTINUED: dict[str, tuple[Uninterrupted, int, tuple[tuple[str, ...], ...], tupl
         RUN, 2, (("a2", "a3", "a4", "a5", "a6"),), ("differs", 1, "5 batches of 4", None)
     ),
     "a part of an epoch that goes on": (CUT, 4, (("a4", "a5", "a6"),), ("exact", 0, "", None)),
-    "nothing of what is to come": (RUN, 6, ((), ()), ("short", 6, "no batch comes any more", None)),
+    "nothing of what is to come": (RUN, 6, ((), ()), ("short", 6, "no batch comes", None)),
     "the next epoch behind the last batch": (RUN, 6, (("b0", "b1"),), ("exact", 0, "", True)),
     "the next epoch behind an empty one": (RUN, 6, ((), ("b0", "b1")), ("exact", 0, "", True)),
     "another next epoch behind the last batch": (RUN, 6, (("b1", "b0"),), ("exact", 0, "", False)),

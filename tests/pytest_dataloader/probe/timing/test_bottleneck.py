@@ -62,7 +62,7 @@ SENTENCES: dict[str, tuple[Stages, str, str]] = {
     "a slow worker": (
         UNEVEN, "workers",
         f"bottleneck: I/O wait in the dataset, {PACE}\n9 ms of one worker's time, 2 workers in parallel\n"
-        f"worker 1 takes 1.5 times as long as the others, which wait for it because batches keep their order{ALLOWS}",
+        f"worker 1 takes 1.5 times as long as the others, which wait for it (in_order=True){ALLOWS}",
     ),
     "a worker that is hardly slow": (
         replace(UNEVEN, straggler_factor=1.49), "workers",
@@ -104,8 +104,8 @@ SENTENCES: dict[str, tuple[Stages, str, str]] = {
     ),
     "receiving, beside busy workers": (
         at("receive", handover_ms_per_sample=0.05), "main",
-        f"bottleneck: receiving batches in the main process, {PACE}\nmost of it waiting for the "
-        f"workers' threads that send tensors, delayed by the workers' Python code{ALLOWS}",
+        f"bottleneck: receiving batches in the main process, {PACE}\n"
+        f"most of it waits for the workers to send tensors, delayed by their Python code{ALLOWS}",
     ),
     "pinning": (
         at("pin"), "pinning",
@@ -196,8 +196,8 @@ VIEWS = {"shared_bytes_per_batch": 20_000_000, "tensor_bytes_per_batch": 4_000}
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        (PIPED, "\n20.0 MB of arrays in each batch are pickled through a pipe"),
-        (VIEWS, "\ntensors of 4.0 kB in each batch are views, and carry 20.0 MB through shared memory"),
+        (PIPED, "\n20.0 MB of arrays per batch are pickled through a pipe"),
+        (VIEWS, "\ntensors of 4.0 kB per batch are views, which send 20.0 MB through shared memory"),
         ({**PIPED, "workers": 0}, ""),
         ({**VIEWS, "workers": 0}, ""),
         ({"array_bytes_per_batch": 999_999}, ""),

@@ -134,5 +134,5 @@ def test_temporary_folders_that_workers_leave_are_told(tmp_path: Path, tidy: boo
         assert seen.outcome == "passed"
     else:
         assert (seen.outcome, len(list(tmp_path.iterdir())) >= 16) == ("inconclusive", True)
-        assert seen.reason.startswith("workers end and leave 32 temporary files or folders: unpacked-")
+        assert seen.reason.startswith("32 temporary files or folders left by workers: unpacked-")
         assert seen.reason.endswith(" and 29 more")

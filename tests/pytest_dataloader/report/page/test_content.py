@@ -20,16 +20,16 @@ def test_the_first_line_of_a_reason_is_told_apart_from_its_details(evidence: dic
     memory = next(each for each in content.loaders_of(evidence)[0].checks if each.check == "memory")
     assert memory.reason.startswith("each worker copies dataset.rows")
     assert memory.details[0] == "reading 164 samples copied 91 % of what was looked at, an idle worker copied none"
-    assert memory.limits == "max_worker_growth = 8000000"
+    assert memory.limits == "max_worker_growth = 8.0 MB"
 
 
 def test_tables_tell_the_slowest_batches_the_attributes_that_pay_and_the_tuning(evidence: dict[str, Any]) -> None:
     tables = {table.title: table for table in content.loaders_of(evidence)[0].tables}
-    assert list(tables) == ["Slowest batches", "Attributes that pay", "Tuning", "Batch sizes"]
+    assert list(tables) == ["Slowest batches", "Copied attributes", "Tuning", "Batch sizes"]
     times = [float(row[2]) for row in tables["Slowest batches"].rows]
     assert times == sorted(times, reverse=True)
     assert len(times) == 5
-    assert tables["Attributes that pay"].rows == (("dataset.rows", "100,000 dict", "21.5 MB", "91 %", "19.7 MB"),)
+    assert tables["Copied attributes"].rows == (("dataset.rows", "100,000 dict", "21.5 MB", "91 %", "19.7 MB"),)
     assert tables["Tuning"].head == ("settings", "samples/s", "vs baseline", "vs previous", "note")
     assert tables["Tuning"].rows[1][0] == "+ num_workers=3"
 
@@ -44,7 +44,7 @@ def test_an_attribute_pays_if_it_grows_or_is_copied_and_the_dearest_comes_first(
         {**paying, "path": "both", "copied": True, "growth_bytes": 9},
     ]
     tables = {table.title: table for table in content.loaders_of(evidence)[0].tables}
-    assert [row[0] for row in tables["Attributes that pay"].rows] == ["both", "grows", "copied a little"]
+    assert [row[0] for row in tables["Copied attributes"].rows] == ["both", "grows", "copied a little"]
 
 
 def test_slow_samples_are_told_by_index(evidence: dict[str, Any]) -> None:

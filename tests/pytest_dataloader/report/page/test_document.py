@@ -138,15 +138,17 @@ def test_a_loader_opens_by_keyboard_from_its_verdict_and_a_chart_has_a_table(ope
     cells = opened.evaluate(
         "[...document.querySelectorAll('#loader-1 .data table td')].slice(0, 2).map(each => each.textContent)"
     )
-    assert cells[0] == "passes for a sample"
+    assert cells[0] == "wall time per sample"
     assert complaints(opened) == []
 
 
 def test_a_link_to_a_loader_opens_it(tab: Page, tmp_path: Path, evidence: dict[str, Any]) -> None:
+    healthy = evidence["loaders"][1]
+    evidence["loaders"].append(healthy | {"id": "another"})
     document.write_page(tmp_path / "page.html", evidence, "")
     tab.open(tmp_path / "page.html", "#loader-1")
-    assert tab.evaluate("document.getElementById('loader-1').open")
-    assert not tab.evaluate("document.getElementById('loader-0').open")
+    opens = "[...document.querySelectorAll('details.loader')].map(each => each.open)"
+    assert tab.evaluate(opens) == [True, True, False]  # the first has failed
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -204,6 +206,37 @@ def test_on_paper_it_is_black_on_white_without_its_tools(opened: Page) -> None:
     assert opened.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not opened.evaluate("document.getElementById('filter').checkVisibility()")
     assert complaints(opened) == []
+
+
+def test_charts_that_nobody_scrolled_to_are_drawn_as_well_so_that_they_can_be_printed(opened: Page) -> None:
+    opened.evaluate("document.getElementById('open').click()")
+    opened.until("document.querySelectorAll('.plot[data-drawn]').length === document.querySelectorAll('.plot').length")
+    assert opened.evaluate("scrollY") == 0
+    assert complaints(opened) == []
+
+
+def test_failures_come_first_and_are_open(opened: Page) -> None:
+    shown = verdicts(opened)
+    assert [row[2] for row in shown[:2]] == ["✗ failed", "✗ failed"]
+    opens = "[...document.querySelectorAll('details.loader')].map(each => each.open)"
+    assert opened.evaluate(opens) == [True, False]
+
+
+def test_a_remedy_is_copied_by_its_button(opened: Page) -> None:
+    opened.evaluate("document.querySelector('.copy').click()")
+    opened.until("document.querySelector('.copy').textContent === 'Copied'")
+    assert complaints(opened) == []
+
+
+def test_a_quick_run_says_so_above_and_at_each_chart(tab: Page, tmp_path: Path, evidence: dict[str, Any]) -> None:
+    evidence["environment"] |= {"quick": True, "project": "photos", "commit": "1a2b3c4"}
+    document.write_page(tmp_path / "page.html", evidence, "2030-01-01 00:00 UTC")
+    tab.open(tmp_path / "page.html")
+    assert tab.evaluate("document.querySelector('h1').textContent") == "photos @ 1a2b3c4"
+    assert tab.evaluate("document.title").startswith("photos @ 1a2b3c4: 2 failed")
+    assert "quick run" in tab.evaluate("document.querySelector('header').textContent")
+    captions = tab.evaluate("[...document.querySelectorAll('figcaption')].map(each => each.textContent)")
+    assert all(caption.endswith("Quick run: few samples.") for caption in captions)
 
 
 def test_hostile_names_are_text(tab: Page, tmp_path: Path, evidence: dict[str, Any]) -> None:

@@ -40,11 +40,11 @@ def test_each_training_step_is_drawn_by_what_the_device_does() -> None:
 def test_a_rate_stands_against_its_floor_with_its_interval(evidence: dict[str, Any]) -> None:
     found = drawn(evidence)["Rate by window"]
     lines = {trace["name"]: trace["y"] for trace in found["data"]}
-    assert lines == {"window": [90.89], "mean": [90.89] * 2, "floor": [600.0] * 2}
+    assert lines == {"window": [90.89], "mean": [90.89] * 2, "limit": [600.0] * 2}
     (band,) = found["layout"]["shapes"]
     assert (band["y0"], band["y1"]) == (42.17, 194.9)
     assert "42.2 to 195" in found["what"]
-    assert "floor of 600" in found["what"]
+    assert "limit 600" in found["what"]
 
 
 def test_a_timeline_has_a_row_for_the_main_process_and_each_worker(evidence: dict[str, Any]) -> None:
@@ -52,9 +52,9 @@ def test_a_timeline_has_a_row_for_the_main_process_and_each_worker(evidence: dic
     assert found["layout"]["yaxis"]["categoryarray"] == ["main", "worker 0", "worker 1"]
     rows = {trace["name"]: set(trace["y"]) for trace in found["data"]}
     workers = {"worker 0", "worker 1"}
-    assert rows == {"read": workers, "collate": workers, "send": workers, "wait": {"main"}, "receive": {"main"}}
+    assert rows == {"load": workers, "collate": workers, "send": workers, "wait": {"main"}, "receive": {"main"}}
     timed = evidence["loaders"][0]["checks"]["stages"]["evidence"]["timeline"]["batches"]
-    read = next(trace for trace in found["data"] if trace["name"] == "read")
+    read = next(trace for trace in found["data"] if trace["name"] == "load")
     assert read["base"] == [round(one["index_ms"], 2) for one in timed]
     assert read["x"] == [round(one["fetched_ms"] - one["index_ms"], 2) for one in timed]
 
