@@ -15,7 +15,6 @@ import contextlib
 import mmap
 import multiprocessing
 import os
-import signal
 import socket
 import socketserver
 import subprocess
@@ -28,10 +27,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 from torch.utils.data import DataLoader, Dataset
-
-from pytest_dataloader.probe.host import process_tree
 
 INPUT_BOUND, WELL, HANGS = "input-bound: ", "not input-bound: ", "deadlock: worker"
 ANSWERS: dict[str, tuple[str, ...]] = {
@@ -147,17 +145,17 @@ def look(kind: str, seconds: float, folder: Path) -> tuple[list[str], float]:
             time.sleep(0.05)
         time.sleep(1.0)
         command = [sys.executable, "-m", "pytest_dataloader", "attach", str(training.pid), "--seconds", f"{seconds:g}"]
-        workers = [info.pid for info in process_tree.descendants(training.pid) if info.is_worker]
+        workers = [child.pid for child in psutil.Process(training.pid).children()]
         before, began = delays(workers), time.monotonic()
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         delayed = (delays(workers) - before) / 1e9 / max(1, len(workers)) / (time.monotonic() - began)
     finally:
-        below = process_tree.descendant_pids(training.pid)
-        for pid in (training.pid, *below):
-            with contextlib.suppress(ProcessLookupError):  # of a worker's processes, some end just then
-                os.kill(pid, signal.SIGKILL)
+        below = psutil.Process(training.pid).children(recursive=True)
+        for process in (psutil.Process(training.pid), *below):
+            with contextlib.suppress(psutil.NoSuchProcess):  # of a worker's processes, some end just then
+                process.kill()
         training.wait()
-        process_tree.wait_for_end(below, 10)
+        psutil.wait_procs(below, 10)
     lines = done.stdout.splitlines()
     start = next((at for at, line in enumerate(lines) if line.startswith("  shared memory")), len(lines))
     return [line.strip() for line in lines[start + 1 :]] or [done.stderr.strip()], delayed

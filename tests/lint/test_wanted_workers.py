@@ -103,4 +103,4 @@ def test_a_project_with_scripts_and_no_loader_has_no_workers(
 def test_each_number_of_workers_is_named(project: Project, workers: str, said: str) -> None:
     project.write({"train.py": TRAIN.format(before="pass", workers=f"num_workers={workers}")})
     messages = [str(one["message"]) for one in project.lint_json("--select", "DL204").records]
-    assert [f"{said} started anew" in one for one in messages] == ([True] if said else [])
+    assert [f"{said} restarted" in one for one in messages] == ([True] if said else [])

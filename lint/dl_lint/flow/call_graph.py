@@ -71,6 +71,9 @@ class _Callers(Value):
 
     frames: tuple[Frame, ...] | None
 
+    def widened(self) -> Value:
+        return self
+
 
 def is_of_suite(path: str) -> bool:
     """Whether a file belongs to a test suite; ``test.py`` of a research project evaluates a model."""

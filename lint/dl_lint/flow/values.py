@@ -31,6 +31,10 @@ class Value:
         values = (f"{name}={getattr(self, name)!r}" for name in self.__match_args__)  # type: ignore[attr-defined]
         return f"{type(self).__name__}({', '.join(values)})"
 
+    def widened(self) -> Value:
+        """This, or anything else."""
+        return union((self, UNKNOWN))
+
 
 _T = TypeVar("_T")
 
