@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
 
 from dl_lint.flow import solver
 from dl_lint.flow.solver import Solver
 from dl_lint.flow.values import UNKNOWN, Const, Value, alternatives, union
+
+if TYPE_CHECKING:
+    import pytest
 
 SIZE = 40
 """Of a circle in which each fact rests on the next one."""
