@@ -128,8 +128,8 @@ TEXTS = 40_000
 
 CONTRACTS = {
     "workers": Contract(lambda: loader(Numbers(raises)), lambda: loader(Numbers()), "sample 40 is torn"),
-    "fds": Contract(lambda: loader(Numbers(leaves_open)), lambda: loader(Numbers()), "left open"),
-    "shm": Contract(lambda: loader(Numbers(shares)), lambda: loader(Numbers()), "leaks 1 segment of torch per batch"),
+    "fds": Contract(lambda: loader(Numbers(leaves_open)), lambda: loader(Numbers()), "leaks 8 files"),
+    "shm": Contract(lambda: loader(Numbers(shares)), lambda: loader(Numbers()), "leaks 8 segments of torch per batch"),
     "throughput": Contract(
         lambda: loader(Numbers(waits)),
         lambda: loader(Numbers()),
@@ -150,7 +150,7 @@ CONTRACTS = {
         "dataset.rows",
     ),
     "randomness": Contract(lambda: loader(Numbers(draws_alike)), lambda: loader(Numbers(draws)), "dataset.random"),
-    "order": Contract(lambda: loader(Stream(shared_out=False)), lambda: loader(Stream()), "every sample comes 2 times"),
+    "order": Contract(lambda: loader(Stream(shared_out=False)), lambda: loader(Stream()), "so each comes 2"),
     "shards": Contract(
         lambda: of_rank(sampled=False),
         lambda: of_rank(sampled=True),

@@ -11,9 +11,9 @@ TEXT = (Path(__file__).parents[2] / "docs" / "samples.md").read_text(encoding="u
 EXAMPLES = dict(re.findall(r"^## (\w+)\n.*?^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL))
 SAYS = {
     "randomness": "dataset.rng draws identical numbers in all workers and epochs*",
-    "order": "Lines: workers 0 and 1 give the same samples: every sample comes 2 times*",
+    "order": "Lines: workers 0 and 1 give the same samples, so each comes 2 times*",
     "shards": "2 ranks read the same samples*",
-    "resume": "resumed after batch 1: it gives 1 batch again*",
+    "resume": "resumed after batch 1: repeats 1 batch*",
 }
 
 

@@ -475,7 +475,7 @@ def test_running_out_for_kept_batches_names_who_keeps_them() -> None:
         seen = measured(load(Rows(tensors=4), kind=KeepsInList))
     verdict = fds.judge(seen)
     assert verdict.outcome == "failed"
-    assert "ran out" in verdict.reason
+    assert verdict.reason.startswith("out of descriptors")
     assert "loader.kept" in verdict.reason
 
 

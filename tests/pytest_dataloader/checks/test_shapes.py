@@ -96,7 +96,7 @@ def test_starting_a_kept_iterator_counts_as_its_start() -> None:
 def test_samples_that_come_twice_in_whole_batches_are_seen() -> None:
     loader = DataLoader(WholeBatches(shared=True), batch_size=None, num_workers=2)
     _, verdict = verdict_of("order", loader, seconds=60)  # it ends once all samples were read
-    assert (verdict.outcome, verdict.reason) == ("failed", "WholeBatches: every sample comes 2 times")
+    assert (verdict.outcome, verdict.reason) == ("failed", "WholeBatches: each sample comes 2 times")
     assert verdict.advice[0].code == "DL405"
 
 
@@ -112,8 +112,8 @@ def test_whole_batches_are_taken_apart_along_their_first_dimension() -> None:
 def test_what_an_epoch_left_early_keeps_is_told_as_that() -> None:
     _, verdict = verdict_of("shm", TakenAhead(Noise(), BATCH, shuffle=True, num_workers=2))
     assert verdict.outcome == "failed"
-    assert "for each epoch that is left early, in the main process" in verdict.reason
-    assert "takes batches ahead" in verdict.advice[0].text
+    assert "per epoch that is left early, in the main process" in verdict.reason
+    assert "stop the prefetcher" in verdict.advice[0].text
 
 
 def test_threads_that_draw_alike_cannot_be_told_apart() -> None:
@@ -185,7 +185,7 @@ def test_what_a_thread_of_the_loader_raises_is_a_fault() -> None:
 
 
 class Ends(DataLoader[Any]):
-    """A thread takes batches ahead; its loop ends with it, whatever it ends of."""
+    """A thread stop the prefetcher; its loop ends with it, whatever it ends of."""
 
     def __iter__(self) -> Any:
         taken: list[Any] = []

@@ -378,7 +378,7 @@ def test_sizes_at_which_a_loader_raises_are_no_doubt_of_the_others() -> None:
     verdict = judge(replace(asked[0][0], worlds=(two, eight)))
     assert (verdict.outcome, verdict.reason) == (
         "passed",
-        "2 ranks: disjoint and complete; 8 ranks end with ValueError: no archive for this rank",
+        "2 ranks: disjoint and complete\n8 ranks raise ValueError: no archive for this rank",
     )
     assert judge(replace(asked[0][0], worlds=(eight,))).outcome == "inconclusive"
 
@@ -387,7 +387,7 @@ def test_sizes_at_which_a_loader_raises_are_no_doubt_of_the_others() -> None:
 def test_shares_that_hang_on_the_random_state_are_inconclusive() -> None:
     _, verdict = examine(Case(lambda: by_global_state))
     assert verdict.outcome == "inconclusive"
-    assert "only where all ranks have the same random state" in verdict.reason
+    assert "only if all ranks have the same random state" in verdict.reason
 
 
 def asks_other_ranks(rank: int = 0, world_size: int = 1) -> DataLoader[Any]:

@@ -368,7 +368,7 @@ def test_a_rank_that_breaks_has_a_report_of_its_own(folder: Path, preloaded: Ser
     assert done.returncode == 1, done.stdout + done.stderr
     assert "rank 1 of 2: job.py raised ValueError" in done.stderr
     ((_, seen),) = loaders_in(folder / "seen.rank1.json").items()
-    assert seen["training"]["reason"].startswith("ValueError: torn; before, 4 batches")
+    assert seen["training"]["reason"].startswith("ValueError: torn\nbefore: 4 batches")
 
 
 @pytest.mark.slow

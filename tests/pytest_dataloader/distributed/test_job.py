@@ -211,7 +211,7 @@ def test_ranks_are_held_against_each_other(
         for loader in json.loads((pytester.path / "out.json").read_text())["loaders"]
     )
     assert [verdict for verdict, _ in sharded.values()] == ["passed", "passed"], sharded
-    assert "the 2 ranks of this job are disjoint; simulated: 2 ranks" in sharded["shards"][1]
+    assert "the 2 ranks of this job are disjoint\nsimulated: 2 ranks" in sharded["shards"][1]
     assert [verdict for verdict, _ in unsharded.values()] == ["failed", "failed"], unsharded
     assert "torch draws identical numbers on ranks\nranks 0 and 1" in unsharded["randomness"][1]
     assert "the 2 ranks of this job" in unsharded["shards"][1]

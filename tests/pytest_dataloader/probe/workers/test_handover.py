@@ -73,4 +73,4 @@ def test_a_script_from_standard_input_is_told_that_spawn_cannot_import_it(tmp_pa
     )
     assert done.returncode == 0, done.stderr
     told = " ".join(done.stdout.split())
-    assert "no batch under spawn: the worker exited with code 1 while starting: FileNotFoundError" in told
+    assert "no batch under spawn: the worker exited with code 1 while starting" in told
