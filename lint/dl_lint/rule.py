@@ -124,6 +124,11 @@ class Rule:
             yield replace(finding, subject=(), needs=None), quiet
 
 
+def listed(names: list[str]) -> str:
+    """``a, b and c``, as a sentence has them."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+
 def rule(code: str, severity: Severity, *, quiet: tuple[Quiet, ...] = ()) -> Callable[[Check], Rule]:
     """Register a generator function as the rule ``code``."""
 

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import enclosing, scopes
 from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes, objects
-from dl_lint.flow.outcomes import compared, decide, truth, truth_of
+from dl_lint.flow.outcomes import against, compared, decided, truth, truth_of
 from dl_lint.flow.program import operation
 from dl_lint.flow.values import (
     NONE,
     UNKNOWN,
     Class,
-    Collection,
-    Const,
     Derived,
     Instance,
     Option,
@@ -94,19 +92,16 @@ def _returning(program: Program, node: ast.Call) -> Iterator[tuple[ast.expr, boo
 
 def _outcome(program: Program, test: ast.expr, frames: Frames) -> bool | None:
     """How a test of parameters, and of nothing else, goes for one chain of calls; None if that is not known."""
+    return decided(test, partial(_of_parameters, program, frames))
+
+
+def _of_parameters(program: Program, frames: Frames, test: ast.expr) -> bool | None:
     match test:
         case ast.Name():
             value = _passed(program, test, frames)
             return truth_of(value) if value is not None else None
-        case ast.UnaryOp(op=ast.Not(), operand=inner):
-            found = _outcome(program, inner, frames)
-            return None if found is None else not found
-        case ast.BoolOp(op=op, values=parts):
-            decisive = isinstance(op, ast.Or)
-            outcomes = [_outcome(program, one, frames) for one in parts]
-            return decisive if decisive in outcomes else None if None in outcomes else not decisive
         case ast.Compare(left=ast.Name() as name, ops=(op,), comparators=(ast.expr() as other,)):
-            return _compared(_passed(program, name, frames), op, program.symbolic(other))
+            return against(_passed(program, name, frames), op, program.symbolic(other))
         case _:
             return None
 
@@ -117,17 +112,6 @@ def _passed(program: Program, name: ast.Name, frames: Frames) -> Value | None:
     if not isinstance(value, Parameter) or value.scope is not frames[0].scope:
         return None
     return program.through(value, frames)
-
-
-def _compared(left: Value | None, op: ast.cmpop, right: Value) -> bool | None:
-    if not isinstance(left, Const):
-        return None
-    if isinstance(op, ast.In | ast.NotIn):
-        others = right.items if isinstance(right, Collection) and not right.grown else None
-        if others is None or not all(isinstance(one, Const) for one in others):
-            return None
-        return any(isinstance(one, Const) and one.value == left.value for one in others) is isinstance(op, ast.In)
-    return decide(op, left, right) if isinstance(right, Const) else None
 
 
 @feature("attributes that a constructor stores under a condition", True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from dl_lint.flow.placement import ACCELERATORS
@@ -25,6 +26,8 @@ from dl_lint.flow.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dl_lint.flow.program import Program
 
 
@@ -58,25 +61,42 @@ def truth_of(value: Value) -> bool | None:
             return None
 
 
-def by_default(program: Program, test: ast.expr) -> bool | None:
-    """How a test of options comes out unless a user asks for something else; None where it is of other things too."""
+def decided(test: ast.expr, of_part: Callable[[ast.expr], bool | None]) -> bool | None:
+    """How a test comes out by what is known of the parts that ``and``, ``or`` and ``not`` join; None where that does
+    not say."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
-            found = by_default(program, inner)
+            found = decided(inner, of_part)
             return None if found is None else not found
         case ast.BoolOp(op=op, values=parts):
             decisive = isinstance(op, ast.Or)
-            outcomes = [by_default(program, one) for one in parts]
+            outcomes = [decided(one, of_part) for one in parts]
             return decisive if decisive in outcomes else None if None in outcomes else not decisive
+        case _:
+            return of_part(test)
+
+
+def against(left: Value | None, op: ast.cmpop, right: Value) -> bool | None:
+    """The outcome of a comparison of a literal with another, or with a list of such; None where that is not known."""
+    if not isinstance(left, Const):
+        return None
+    if isinstance(op, ast.In | ast.NotIn):
+        others = right.items if isinstance(right, Collection) and not right.grown else None
+        if others is None or not all(isinstance(one, Const) for one in others):
+            return None
+        return any(isinstance(one, Const) and one.value == left.value for one in others) is isinstance(op, ast.In)
+    return decide(op, left, right) if isinstance(right, Const) else None
+
+
+def by_default(program: Program, test: ast.expr) -> bool | None:
+    """How a test of options comes out unless a user asks for something else; None where it is of other things too."""
+    return decided(test, partial(_of_options, program))
+
+
+def _of_options(program: Program, test: ast.expr) -> bool | None:
+    match test:
         case ast.Compare(left=left, ops=[op], comparators=[other]):
-            one, against = _default(program.value(left)), program.value(other)
-            if one is None:
-                return None
-            if isinstance(op, ast.In | ast.NotIn):
-                items = against.items if isinstance(against, Collection) and not against.grown else None
-                known = items is not None and all(isinstance(item, Const) for item in items)
-                return (one in (items or ())) is isinstance(op, ast.In) if known else None
-            return decide(op, one, against) if isinstance(against, Const) else None
+            return against(_default(program.value(left)), op, program.value(other))
         case ast.Name() | ast.Attribute():
             default = _default(program.value(test))
             return None if default is None else truth_of(default)

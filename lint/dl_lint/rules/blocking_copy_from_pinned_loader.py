@@ -50,7 +50,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint import edits
-from dl_lint.rule import Finding, Fix, Needs, Related, rule
+from dl_lint.rule import Finding, Fix, Needs, Related, listed, rule
 from dl_lint.source.positions import span
 from dl_lint.transfers import copies
 from dl_lint.transfers.synchronisation import delays
@@ -90,10 +90,9 @@ def _finding(project: Project, loader: Loader, found: list[Transfer]) -> Finding
     first, names = found[0], list(dict.fromkeys(one.told for one in found))
     several = len(names) > 1
     pinning = project.place(copies.pinning_argument(project, loader))
-    told = f"{', '.join(names[:-1])} and {names[-1]}" if several else names[0]
     return Finding(
         project.place(first.call),
-        f"{told} {'come' if several else 'comes'} from a loader that pins its batches "
+        f"{listed(names)} {'come' if several else 'comes'} from a loader that pins its batches "
         f"({project.told(pinning)}), but the host waits here until the device holds {'each' if several else 'it'}",
         f"{takes}write `.{first.method}(…, non_blocking=True)`, so that the copy runs while the host goes on",
         (Related(pinning, "the loader pins its batches here"),),

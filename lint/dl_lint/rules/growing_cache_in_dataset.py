@@ -71,7 +71,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow.values import Const
 from dl_lint.pipeline import caches, datasets, workers
-from dl_lint.rule import Finding, Needs, Related, rule
+from dl_lint.rule import Finding, Needs, Related, listed, rule
 
 if TYPE_CHECKING:
     import ast
@@ -117,7 +117,7 @@ def _stay(project: Project, cls: Class) -> bool:
 def _finding(project: Project, dataset: DatasetClass, several: list[Growth], stay: bool) -> Finding:
     growth, *others = sorted(several, key=lambda one: project.place(one.node))
     names = list(dict.fromkeys(one.what for one in (growth, *others)))
-    grows = f"{', '.join(names[:-1])} and {names[-1]} grow" if len(names) > 1 else f"{names[0]} grows"
+    grows = f"{listed(names)} {'grow' if len(names) > 1 else 'grows'}"
     place = project.place(growth.node)
     if growth.unread:
         cost = "each worker fills its own, which nobody else sees"

@@ -68,7 +68,7 @@ from typing import TYPE_CHECKING
 from dl_lint.flow.outcomes import truth_of
 from dl_lint.flow.values import Absent
 from dl_lint.pipeline import datasets, handles, pickling, workers
-from dl_lint.rule import Finding, Needs, Quiet, Related, rule
+from dl_lint.rule import Finding, Needs, Quiet, Related, listed, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,14 +133,13 @@ def _finding(project: Project, dataset: DatasetClass, several: list[Shared]) -> 
     shared, *others = sorted(several, key=lambda one: project.place(one.made.call))
     holding = datasets.holding(project, shared.made.call, dataset)
     names = list(dict.fromkeys(f"`self.{one.read.attribute}`" for one in (shared, *others)))
-    read = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
     keeping = {
         f"`self.{kept.attribute}`"
         for kept in project.kept(dataset.cls)
         if kept.binding is not None and kept.binding.value is shared.made.call
     }
     kept_as = f" kept as {', '.join(sorted(keeping))}" if keeping.isdisjoint(names) and keeping else ""
-    message = f"{_opened(project, holding, shared)}{kept_as} and read as {read} for each sample: "
+    message = f"{_opened(project, holding, shared)}{kept_as} and read as {listed(names)} for each sample: "
     message += "workers are spawned, and it cannot be pickled for them" if shared.pickled else _harm(project, shared)
     related = [Related(project.place(shared.read.node), "read here, in every worker")]
     related += (Related(project.place(one.made.call), "opened here as well") for one in others)

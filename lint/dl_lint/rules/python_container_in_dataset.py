@@ -71,7 +71,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint.pipeline import records, trainers, training, workers
 from dl_lint.pipeline.costs import sizes
-from dl_lint.rule import Finding, Needs, Quiet, Related, rule
+from dl_lint.rule import Finding, Needs, Quiet, Related, listed, rule
 
 if TYPE_CHECKING:
     import ast
@@ -187,7 +187,7 @@ def _finding(project: Project, cls: Class, remedy: str, several: list[Filled]) -
         if one.head is not None:
             related.append(Related(one.head, "filled in a base as well, and fixed with this"))
     names = [f"`self.{one.container.attribute}`" for one in several]
-    subject = f"{', '.join(names[:-1])} and {names[-1]} each hold" if len(names) > 1 else f"{names[0]} holds"
+    subject = f"{listed(names)} {'each hold' if len(names) > 1 else 'holds'}"
     direct = any(read.direct for one in several for read in one.container.reads)
     objects = "a Python object for each sample" if direct else "Python objects"
     size = sizes.together([one.container.size for one in several])

@@ -146,14 +146,13 @@ class Steps:
         if not isinstance(node, ast.comprehension):
             self._block(at, node.body)
 
-    def _add(self, kind: Kind, node: ast.AST, at: _Place) -> int:
+    def _add(self, kind: Kind, node: ast.AST, at: _Place, loop: LoopNode | None = None) -> int:
         self._numbers += 1
-        self.events.append(Event(kind, node, at.calls, at.always, self._numbers))
+        self.events.append(Event(kind, node, at.calls, at.always, self._numbers, loop))
         return self._numbers
 
     def _read(self, node: ast.AST, held: Held, at: _Place) -> Held:
-        number = self._add("read", node, at)
-        self.events[-1] = replace(self.events[-1], loop=held.loop)
+        number = self._add("read", node, at, held.loop)
         return Held("host", reads=held.reads | {number}, loop=held.loop)
 
     # --- statements ------------------------------------------------------------------------
@@ -323,7 +322,8 @@ class Steps:
                 named = [(key.value, one) for key, one in zip(keys, held, strict=True) if isinstance(key, ast.Constant)]
                 return replace(joined(held), parts=tuple(named) if len(named) == len(held) else ())
             case ast.Compare(ops=[ast.Is() | ast.IsNot(), *_]):
-                joined([self._value(at, one) for one in children(expr)])
+                for one in children(expr):
+                    self._value(at, one)
                 return HOST
             case ast.BoolOp(values=[first, *others]):
                 found = [self._value(at, first)]
