@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from dl_lint.flow import call_graph, effects
+from dl_lint.flow import call_graph, effects, enclosing
 from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.outcomes import by_default, truth
 from dl_lint.flow.values import UNKNOWN as NOT_KNOWN
-from dl_lint.flow.values import External, Frame, Function, Instance, Made, Tensor, alternatives
+from dl_lint.flow.values import Batch, External, Frame, Function, Instance, Made, Tensor, alternatives
 from dl_lint.pipeline import loaders, loops, ranks, trip_counts
 from dl_lint.source.syntax import (
     Comprehension,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
     from dl_lint.flow.scopes import Scope
+    from dl_lint.flow.values import Value
 
 DEEPEST = 3
 """Calls that a step is followed into."""
@@ -54,7 +55,30 @@ _TO_THE_HOST = ("Read", "Array")
 
 Place = Literal["device", "host", "unknown"]
 
-Kind = Literal["launch", "forward", "read", "decision", "synchronisation"]
+Kind = Literal["launch", "forward", "work", "copy", "read", "decision", "synchronisation"]
+
+_SINGLE = ("View", "Fresh", "New", "Cast", "Writes")
+"""What a method or function is marked as that gives a tensor, where it does not give several."""
+
+_TESTS = frozenset(
+    {"eq", "ne", "gt", "ge", "lt", "le", "isnan", "isfinite", "isinf", "bool", "logical_not", "logical_and"}
+)
+"""Methods of a tensor that give truth values."""
+
+_OF_CONTAINERS = frozenset({"copy", "index", "items", "values", "get", "pop"})
+"""Methods of a tensor that a list or a dict has too."""
+
+
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_ONLY_NUMBERS = (ast.Sub, ast.Div, ast.Pow, ast.MatMult)
+"""Operators that lists do not have, or hold tensors and numbers to each other."""
+
+
+class Each(NamedTuple):
+    """A loop of which a value is one pass's: over the elements of a tensor, over numbers, or over other things."""
+
+    node: LoopNode
+    over: Literal["elements", "numbers", "others"] = "others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +87,16 @@ class Held:
 
     place: Place = "unknown"
     certain: bool = False
-    """Whether it is a tensor for certain; what a function that is not known makes of tensors may be a number."""
+    """Whether it is of tensors for certain; what a function that is not known makes of tensors may be a number."""
+    is_tensor: bool = False
+    """Whether it is one tensor for certain, and no list of some."""
+    is_mask: bool = False
+    """Of a tensor, whether it is of truth values: what it selects has a size for which the host waits."""
     reads: frozenset[int] = frozenset()
     """Of a value on the host, the numbers of the reads that it comes of."""
-    loop: LoopNode | None = None
-    """The loop over parameters, or over elements of a tensor, of one of which it is."""
+    copies: frozenset[int] = frozenset()
+    """Of a value on the device, the numbers of the copies that brought it there as it is."""
+    loop: Each | None = None
     parts: tuple[tuple[object, Held], ...] = ()
     """Those of a tuple by position and of a dict by key, where they are known."""
 
@@ -88,7 +117,10 @@ def joined(values: Iterable[Held]) -> Held:
     return Held(
         "device" if device else "host" if on_host else "unknown",
         any(one.certain for one in device),
+        bool(found) and all(one.is_tensor for one in found),
+        bool(found) and all(one.is_mask for one in found),
         frozenset(number for one in found for number in one.reads),
+        frozenset(number for one in found for number in one.copies),
         next((one.loop for one in found if one.loop is not None), None),
     )
 
@@ -97,8 +129,9 @@ def joined(values: Iterable[Held]) -> Held:
 class Event:
     """Something that a step comes to at ``node``, through ``calls``; ``always``, or in some steps only.
 
-    A launch gives the device much to do; a forward pass is a part of that. A read has the host wait until the device
-    has done all that is queued. So does a decision: of what the device has computed it depends what runs next.
+    A launch gives the device much to do; a forward pass is a part of that, and work, in code that is not known, may be.
+    A copy brings a tensor to the device. A read has the host wait until the device has done all that is queued. So does
+    a decision: of what the device has computed it depends what runs next, or how large that is.
     """
 
     kind: Kind
@@ -106,7 +139,7 @@ class Event:
     calls: tuple[ast.Call, ...]
     always: bool
     number: int
-    loop: LoopNode | None = None
+    loop: Each | None = None
     """Of a read that each pass of a loop has, that loop."""
 
 
@@ -121,6 +154,8 @@ class _Place:
     returned: list[Held] = field(default_factory=list)
     losses: frozenset[str] = frozenset()
     """The names of what has a backward pass in the function."""
+    captured: frozenset[str] = frozenset()
+    """The names that functions and classes within it read."""
 
 
 class Steps:
@@ -131,8 +166,14 @@ class Steps:
         self.events: list[Event] = []
         self.needed: set[int] = set()
         """The reads of which the step goes on to compute."""
+        self.used: set[int] = set()
+        """The copies to the device of which something is computed there, or whose result is handed on."""
+        self.taken_back: dict[int, list[ast.AST]] = {}
+        """Of a copy to the device, the reads that bring back what it brought there."""
         self.beside: dict[ast.Call, list[Event]] = {}
         """Of a call that enters one of several functions, the reads of those whose events are not among ``events``."""
+        self._given: dict[ast.Call, list[Held]] = {}
+        """What ``enumerate`` and ``zip`` were given."""
         self._moves = False
         self._entered = 0
         self._numbers = 0
@@ -146,13 +187,29 @@ class Steps:
         if not isinstance(node, ast.comprehension):
             self._block(at, node.body)
 
-    def _add(self, kind: Kind, node: ast.AST, at: _Place, loop: LoopNode | None = None) -> int:
+    def run_whole(self, function: Scope) -> None:
+        """Interpret a function, or what a module does on import, of whose parameters nothing is known."""
+        at = _Place(function, {}, losses=_losses(self.program, function), captured=_captured(function))
+        match function.node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() as node:
+                self._block(at, node.body)
+            case None:
+                self._block(at, function.file.syntax.module.body)
+
+    def _use(self, *values: Held) -> None:
+        """Note that something is computed of values, or that they go where they are not followed."""
+        for one in values:
+            self.used |= one.copies
+
+    def _add(self, kind: Kind, node: ast.AST, at: _Place, loop: Each | None = None) -> int:
         self._numbers += 1
         self.events.append(Event(kind, node, at.calls, at.always, self._numbers, loop))
         return self._numbers
 
     def _read(self, node: ast.AST, held: Held, at: _Place) -> Held:
         number = self._add("read", node, at, held.loop)
+        for copy in held.copies:
+            self.taken_back.setdefault(copy, []).append(node)
         return Held("host", reads=held.reads | {number}, loop=held.loop)
 
     # --- statements ------------------------------------------------------------------------
@@ -168,9 +225,11 @@ class Steps:
                 for target in targets(stmt):
                     self._bind(at, target, held)
             case ast.AugAssign(target=target, value=value):
-                self._bind(at, target, joined([self._value(at, target), self._value(at, value)]))
+                self._bind(at, target, self._computed(at, target, value))
             case ast.Return(value=value):
                 at.returned.append(self._value(at, value))
+                if not at.calls:
+                    self._use(at.returned[-1])
             case ast.If():
                 self._if(at, stmt)
             case ast.For() | ast.AsyncFor():
@@ -178,6 +237,7 @@ class Steps:
             case ast.While(test=test, body=body):
                 self._test(at, test)
                 self._block(at, body)
+                self._carry(at, stmt)
             case ast.With() | ast.AsyncWith():
                 for item in stmt.items:
                     held = self._value(at, item.context_expr)
@@ -220,8 +280,15 @@ class Steps:
         over = self._value(at, stmt.iter)
         self._bind(at, stmt.target, self._element(at, stmt.iter, over, stmt))
         self._block(at, stmt.body)
+        self._carry(at, stmt)
         at.names = {name: replace(held, loop=None) for name, held in at.names.items()}
         self._block(at, stmt.orelse)
+
+    def _carry(self, at: _Place, loop: ForStatement | ast.While) -> None:
+        """A name that a pass reads before it binds it has what the pass before left there."""
+        for name, held in at.names.items():
+            if held.copies and _is_read_first(self.program, at.function, name, loop):
+                self._use(held)
 
     def _try(self, at: _Place, stmt: TryStatement) -> None:
         self._block(at, stmt.body)
@@ -243,12 +310,14 @@ class Steps:
                 for position, part in enumerate(target.elts):
                     self._bind(at, part.value if isinstance(part, ast.Starred) else part, held.part(position))
             case ast.Subscript(value=base, slice=index):
-                self._value(at, index)
+                self._use(held, self._value(at, index))
                 name = dotted(base)
                 if name is not None:
                     at.names[name] = joined([at.names.get(name, UNKNOWN), held])
             case _:
                 name = dotted(target)
+                if name is None or "." in name or name in at.captured:
+                    self._use(held)
                 if name is not None:
                     at.names[name] = held
 
@@ -257,6 +326,7 @@ class Steps:
     def _test(self, at: _Place, test: ast.expr, decides: bool = True) -> None:
         """A test of a value that the device computes is a decision, and so is one of a number that was read."""
         held = self._value(at, test)
+        self._use(held)
         if decides:
             self.needed |= held.reads
             if held.place == "device" and at.always:
@@ -316,11 +386,11 @@ class Steps:
             case ast.Tuple() | ast.List():
                 held = [self._value(at, one) for one in expr.elts]
                 parts = () if any(isinstance(one, ast.Starred) for one in expr.elts) else tuple(enumerate(held))
-                return replace(joined(held), parts=parts)
+                return replace(joined(held), is_tensor=False, parts=parts)
             case ast.Dict(keys=keys, values=values):
                 held = [self._value(at, one) for one in values]
                 named = [(key.value, one) for key, one in zip(keys, held, strict=True) if isinstance(key, ast.Constant)]
-                return replace(joined(held), parts=tuple(named) if len(named) == len(held) else ())
+                return replace(joined(held), is_tensor=False, parts=tuple(named) if len(named) == len(held) else ())
             case ast.Compare(ops=[ast.Is() | ast.IsNot(), *_]):
                 for one in children(expr):
                     self._value(at, one)
@@ -344,12 +414,30 @@ class Steps:
                     self._formatted(at, expr, part)
                 return HOST
             case ast.BinOp(left=ast.Constant(value=str()), right=right):
-                self._value(at, right)
+                self._use(self._value(at, right))
                 return HOST
+            case ast.BinOp(left=left, right=right):
+                return self._computed(at, left, right, sure=isinstance(expr.op, _ONLY_NUMBERS))
+            case ast.UnaryOp(operand=operand):
+                return self._computed(at, operand)
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                compared = self._computed(at, left, *others, sure=isinstance(ops[0], _ORDERS))
+                return replace(compared, is_mask=compared.is_tensor)
             case ast.Lambda():
                 return UNKNOWN
             case _:
-                return joined([self._value(at, one) for one in children(expr) if isinstance(one, ast.expr)])
+                found = [self._value(at, one) for one in children(expr) if isinstance(one, ast.expr)]
+                self._use(*found)
+                return replace(joined(found), is_tensor=False, copies=frozenset())
+
+    def _computed(self, at: _Place, *operands: ast.expr, sure: bool = False) -> Held:
+        """What an operator gives: a tensor if one of its operands is one, or one on the device that has no other
+        ``sure`` meaning for lists."""
+        found = [self._value(at, one) for one in operands]
+        self._use(*found)
+        held = joined(found)
+        is_tensor = any(one.is_tensor for one in found) or (sure and held.place == "device")
+        return replace(held, is_tensor=is_tensor, copies=frozenset())
 
     def _name(self, at: _Place, expr: ast.Name) -> Held:
         held = at.names.get(expr.id)
@@ -391,7 +479,18 @@ class Steps:
             return base.part(expr.slice.value)
         if base.place == "host" and index.place == "device" and index.certain:
             return self._read(expr, index, at)
-        return replace(base, parts=(), loop=index.loop if base.certain and index.loop is not None else base.loop)
+        self._use(index)
+        if index.is_mask and base.place == "device" and isinstance(expr.ctx, ast.Load):
+            self._use(base)
+            if at.always:
+                self._add("decision", expr, at)
+        is_tensor = base.is_tensor or (base.place == "device" and (index.is_mask or isinstance(expr.slice, ast.Tuple)))
+        loop = base.loop
+        if index.loop is not None and base.is_tensor and index.loop.over == "numbers":
+            loop = Each(index.loop.node, "elements")
+        elif index.loop is not None and base.certain:
+            loop = index.loop
+        return replace(base, is_tensor=is_tensor, parts=(), loop=loop)
 
     def _either(self, at: _Place, test: ast.expr, body: ast.expr, orelse: ast.expr) -> Held:
         outcome = self._outcome(at, test)
@@ -415,13 +514,15 @@ class Steps:
         made = [expr.key, expr.value] if isinstance(expr, ast.DictComp) else [expr.elt]
         held = joined([self._value(at, one) for one in made])
         at.names = outer
-        return replace(held, loop=None)
+        return replace(held, loop=None, is_tensor=False)
 
     def _formatted(self, at: _Place, text: ast.JoinedStr, part: ast.expr) -> None:
         """A tensor in an f-string is read to be written out; what comes of it is a text."""
         held = self._value(at, part.value) if isinstance(part, ast.FormattedValue) else HOST
         if held.place == "device" and held.certain:
             self._read(text, held, at)
+        else:
+            self._use(held)
 
     def _element(self, at: _Place, iterated: ast.expr, held: Held, loop: LoopNode | None) -> Held:
         """What a ``loop`` within a step takes in each of its passes, or that of the step itself."""
@@ -431,22 +532,23 @@ class Steps:
             return replace(held, loop=None)
         if isinstance(iterated, ast.Call):
             if effects.is_marked(self.program, iterated, "Weights"):
-                each = replace(held, loop=loop)
+                each = replace(held, is_tensor=False, loop=Each(loop) if loop is not None else None)
                 return replace(each, parts=((0, HOST), (1, each))) if called(iterated).startswith("named_") else each
             if isinstance(iterated.func, ast.Attribute) and iterated.func.attr == "items":
                 return replace(held, parts=((0, HOST), (1, replace(held, parts=()))))
             if isinstance(iterated.func, ast.Attribute) and iterated.func.attr == "values":
                 return held
             if dotted(iterated.func) == "range":
-                return Held("host", loop=loop)
-            if dotted(iterated.func) == "enumerate" and iterated.args:
-                inner = self._element(at, iterated.args[0], held, loop)
-                return replace(inner, parts=((0, HOST), (1, inner)))
-            if dotted(iterated.func) == "zip":
-                inner_ = [self._element(at, one, self._peek(at, one), loop) for one in iterated.args]
-                return replace(joined(inner_), parts=tuple(enumerate(inner_)))
-        is_one_of_many = held.certain or held.place == "unknown"
-        return replace(held, loop=loop if is_one_of_many else None)
+                return Held("host", loop=Each(loop, "numbers") if loop is not None else None)
+            given = self._given.get(iterated, [])
+            inner = [self._element(at, node, one, loop) for node, one in zip(iterated.args, given, strict=False)]
+            if inner and dotted(iterated.func) == "enumerate":
+                return replace(inner[0], parts=((0, HOST), (1, inner[0])))
+            if inner and dotted(iterated.func) == "zip":
+                return replace(joined(inner), is_tensor=False, parts=tuple(enumerate(inner)))
+        if loop is None or not (held.certain or held.is_tensor or held.place == "unknown"):
+            return replace(held, loop=None)
+        return replace(held, loop=Each(loop, "elements" if held.is_tensor else "others"))
 
     # --- calls -----------------------------------------------------------------------------
 
@@ -458,10 +560,15 @@ class Steps:
             inner = node.value if isinstance(node, ast.keyword | ast.Starred) else node
             given[node] = given[inner] = self._value(at, inner)
         held = list(given.values())
+        if dotted(func) in ("enumerate", "zip"):
+            self._given[call] = [given[node] for node in call.args]
+            return replace(joined(held), is_tensor=False)
         if effects.is_backward(self.program, call):
+            self._use(receiver, *held)
             self._backward(at, call, receiver, held)
             return HOST
         if called(call) == "step" and isinstance(func, ast.Attribute) and _is_optimizer(func.value):
+            self._use(*held)
             self._add("launch", call, at)
             self._enter(at, call, _closures(self.program, call), given, receiver)
             return HOST
@@ -469,6 +576,7 @@ class Steps:
             self._add("synchronisation", call, at)
             return HOST
         if effects.is_marked(self.program, call, "Collective"):
+            self._use(receiver, *held)
             self._add("launch", call, at)
             return joined(held)
         if effects.is_marked(self.program, call, "Weights"):
@@ -509,12 +617,20 @@ class Steps:
         if move.destination == "device":
             self._moves = True
             self.needed |= receiver.reads
-            return Held("device", certain=True, loop=receiver.loop)
+            on_device = receiver.place == "device"
+            brought = receiver.copies if on_device else frozenset({self._add("copy", call, at, receiver.loop)})
+            is_tensor = receiver.is_tensor or _is_part(move.receiver)
+            return Held("device", certain=True, is_tensor=is_tensor, copies=brought, loop=receiver.loop)
         if move.destination != "cpu":
-            return replace(receiver, parts=())
+            self._use(receiver)
+            return replace(receiver, copies=frozenset(), parts=())
         if receiver.place != "device":
+            self._use(receiver)
             return Held("host", reads=receiver.reads, loop=receiver.loop)
-        return self._read(call, receiver, at) if move.asynchronous is not True else HOST
+        if move.asynchronous is not True:
+            return self._read(call, receiver, at)
+        self._use(receiver)
+        return HOST
 
     def _makes_on_device(self, expr: ast.expr) -> bool:
         """Whether an expression is one of the old types of tensors of the device: ``torch.cuda.FloatTensor``."""
@@ -528,13 +644,25 @@ class Steps:
     def _method(self, at: _Place, call: ast.Call, func: ast.Attribute, receiver: Held, held: list[Held]) -> Held:
         """A method of a device tensor, or of a dict or list of such."""
         model = self.program.models.get(f"torch.Tensor.{func.attr}")
+        self._use(*held)
         if model.has(*_TO_THE_HOST):
             return self._read(call, receiver, at)
         if _is_metadata(self.program, func.attr):
             return replace(HOST, loop=receiver.loop)
         for one in held:
             self.needed |= one.reads
-        return replace(receiver, parts=receiver.parts if func.attr in ("items", "values", "copy") else ())
+        if func.attr in ("items", "values", "copy", "get"):
+            return replace(receiver, is_tensor=False, parts=receiver.parts if func.attr != "get" else ())
+        if not model.has("View"):
+            self._use(receiver)
+        if not model.marks:  # ``vae.encode(images)``, of a model that is there
+            self._add("work", call, at)
+        if model.has("Sized") and at.always:
+            self._add("decision", call, at)
+        is_tensor = model.has(*_SINGLE) and not model.has("Several") and func.attr not in _OF_CONTAINERS
+        is_mask = is_tensor and (func.attr in _TESTS or (receiver.is_mask and model.has("View")))
+        kept = receiver.copies if model.has("View") else frozenset()
+        return replace(receiver, is_tensor=is_tensor, is_mask=is_mask, copies=kept, parts=())
 
     def _outside(self, at: _Place, call: ast.Call, receiver: Held, held: list[Held]) -> Held:
         """A function that is not followed into, by what stubs say of it."""
@@ -542,30 +670,36 @@ class Steps:
         values = alternatives(program.value(call.func))
         models = [program.models.get(one.name) for one in values if isinstance(one, External)]
         if any(one.has("Read") for one in models) or effects.is_marked(program, call, "Read"):
-            return (
-                self._read(call, found, at)
-                if found.place == "device" and found.certain
-                else replace(found, place="host")
-            )
+            if found.place == "device" and found.certain:
+                return self._read(call, found, at)
+            self._use(found)
+            return replace(found, place="host", copies=frozenset())
         if self._makes_on_device(call.func):
             self._moves = True
             return DEVICE
         if any(one.has("Metadata") for one in models) or dotted(call.func) in ("len", "isinstance", "hasattr", "type"):
             return HOST
+        self._use(receiver, found)
         of_torch = bool(values) and all(isinstance(one, External) and one.name.startswith("torch.") for one in values)
         computes = of_torch or found.place == "device" or dotted(call.func) == "range"
         if computes and not isinstance(program.parent(call), ast.Expr):
             self.needed |= found.reads
         every = joined([receiver, *held])
+        if not values or NOT_KNOWN in values:
+            self._add("work", call, at)
         if every.place != "device":
-            return replace(every, place="unknown" if every.place == "unknown" or not of_torch else "host")
+            place: Place = "unknown" if every.place == "unknown" or not of_torch else "host"
+            return replace(every, place=place, is_tensor=False, copies=frozenset())
         module = of_torch or any(_is_module(program, one) for one in values)
         name = dotted(call.func)
         if name is not None and name not in at.names and set(values) <= {NOT_KNOWN}:
             at.names[name] = Held("device")  # a model that is given what is on the device is there itself
         if not of_torch and not isinstance(program.parent(call), ast.Expr):
             self._add("forward", call, at)
-        return Held("device", certain=module and every.certain, loop=every.loop)
+        if any(one.has("Sized") for one in models) and at.always:
+            self._add("decision", call, at)
+        single = of_torch and all(one.has(*_SINGLE) and not one.has("Several") for one in models)
+        return Held("device", certain=module and every.certain, is_tensor=single, loop=every.loop)
 
     def _enter(
         self, at: _Place, call: ast.Call, functions: Iterable[Scope], given: dict[ast.AST, Held], receiver: Held
@@ -611,7 +745,14 @@ class Steps:
             if param.name == own:
                 continue
             names[param.name] = self._passed(call, function, param.name, param.kind, given)
-        inner = _Place(function, names, (*at.calls, call), at.always, losses=_losses(self.program, function))
+        inner = _Place(
+            function,
+            names,
+            (*at.calls, call),
+            at.always,
+            losses=_losses(self.program, function),
+            captured=_captured(function),
+        )
         match function.node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() as node:
                 self._block(inner, node.body)
@@ -625,7 +766,7 @@ class Steps:
 
     def _passed(self, call: ast.Call, function: Scope, name: str, kind: str, given: dict[ast.AST, Held]) -> Held:
         if kind in ("args", "kwargs"):
-            return joined(given.values())
+            return replace(joined(given.values()), is_tensor=False)
         node = arguments.passed(self.program, Frame(function, call), name).node
         if node is call:
             return HOST  # the default
@@ -683,6 +824,38 @@ def _is_module(program: Program, value: object) -> bool:
     if isinstance(value, Instance):
         return "torch.nn.Module" in classes.external_bases(program, value.cls)
     return isinstance(value, Made) and value.name.startswith("torch.nn.")
+
+
+def _is_read_first(program: Program, function: Scope, name: str, loop: LoopNode) -> bool:
+    """Whether the first thing that a loop does with a name is to read it."""
+    loads = [node for node in function.loads.get(name, ()) if loop in enclosing.loops_around(program, node)]
+    bound = [
+        one
+        for one in function.bindings.get(name, ())
+        if one.node is loop or loop in enclosing.loops_around(program, one.node)
+    ]
+    first = min((program.sites[node].order for node in loads), default=0)
+    return bool(loads) and all(first < one.site.order for one in bound)
+
+
+def _is_part(value: Value) -> bool:
+    """Whether a value is a part of a batch: what of these goes to the device is a tensor, as lists do not."""
+    found = alternatives(value)
+    return bool(found) and all(isinstance(one, Batch) and not one.whole for one in found)
+
+
+def _captured(function: Scope) -> frozenset[str]:
+    """The names that functions and classes within a function read."""
+    return frozenset(
+        name for child in function.children for name in _loaded(child, within=child.kind != "comprehension")
+    )
+
+
+def _loaded(scope: Scope, within: bool) -> Iterator[str]:
+    if within:
+        yield from scope.loads
+    for child in scope.children:
+        yield from _loaded(child, within or child.kind != "comprehension")
 
 
 def _is_shape(program: Program, expr: ast.expr) -> bool:
