@@ -3,8 +3,8 @@
 ## What it does
 
 Finds loops and comprehensions over the elements of a tensor on the device that read each of them on the host, with
-`.item()`, `.cpu()`, `float()`, as the index of a list and the like, in what runs for each batch or in a function of its
-own. Lists of tensors are left alone, and so are loops over two elements.
+`.item()`, `.cpu()`, `float()`, as the index of a list and the like, where the loop itself runs time and again. Lists
+of tensors are left alone, and so are reads of some elements only and of what a model computes in the loop.
 
 ## Why is this bad?
 
@@ -62,6 +62,6 @@ def element_wise_device_read(project: Project) -> Iterator[Finding]:
         yield Finding(
             project.place(one.read),
             f"the host waits for the device once for each element of a tensor, to read it here ({project.told(loop)})",
-            "read the whole tensor once, before the loop, with `.tolist()` or `.cpu()`",
+            "compute for the whole tensor, and read that once, before the loop, with `.tolist()` or `.cpu()`",
             (Related(loop, "the loop over its elements"),),
         )

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
-    from dl_lint.flow.scopes import Scope
+    from dl_lint.flow.scopes import Binding, Scope
     from dl_lint.flow.values import Value
 
 DEEPEST = 3
@@ -92,6 +92,8 @@ class Held:
     """Whether it is one tensor for certain, and no list of some."""
     is_mask: bool = False
     """Of a tensor, whether it is of truth values: what it selects has a size for which the host waits."""
+    may_be_back: bool = False
+    """Whether it is on the device in one case, and brought back to the host in another."""
     reads: frozenset[int] = frozenset()
     """Of a value on the host, the numbers of the reads that it comes of."""
     copies: frozenset[int] = frozenset()
@@ -119,10 +121,19 @@ def joined(values: Iterable[Held]) -> Held:
         any(one.certain for one in device),
         bool(found) and all(one.is_tensor for one in found),
         bool(found) and all(one.is_mask for one in found),
+        any(one.may_be_back for one in found),
         frozenset(number for one in found for number in one.reads),
         frozenset(number for one in found for number in one.copies),
         next((one.loop for one in found if one.loop is not None), None),
     )
+
+
+def either(values: Iterable[Held]) -> Held:
+    """What is one of several values."""
+    found = list(values)
+    held = joined(found)
+    is_back = held.place == "device" and any(one.place == "host" and one.reads for one in found)
+    return replace(held, may_be_back=held.may_be_back or is_back)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +183,8 @@ class Steps:
         """Of a copy to the device, the reads that bring back what it brought there."""
         self.beside: dict[ast.Call, list[Event]] = {}
         """Of a call that enters one of several functions, the reads of those whose events are not among ``events``."""
+        self.begun: dict[LoopNode, int] = {}
+        """How many events there were before a loop."""
         self._given: dict[ast.Call, list[Held]] = {}
         """What ``enumerate`` and ``zip`` were given."""
         self._moves = False
@@ -216,7 +229,11 @@ class Steps:
 
     def _block(self, at: _Place, body: list[ast.stmt]) -> None:
         for stmt in body:
-            self._statement(at, stmt)
+            if isinstance(stmt, ast.If):
+                if self._if(at, stmt):
+                    return
+            else:
+                self._statement(at, stmt)
 
     def _statement(self, at: _Place, stmt: ast.stmt) -> None:
         match stmt:
@@ -230,8 +247,6 @@ class Steps:
                 at.returned.append(self._value(at, value))
                 if not at.calls:
                     self._use(at.returned[-1])
-            case ast.If():
-                self._if(at, stmt)
             case ast.For() | ast.AsyncFor():
                 self._for(at, stmt)
             case ast.While(test=test, body=body):
@@ -259,25 +274,29 @@ class Steps:
                     if isinstance(child, ast.expr):
                         self._value(at, child)
 
-    def _if(self, at: _Place, stmt: ast.If) -> None:
+    def _if(self, at: _Place, stmt: ast.If) -> bool:
+        """Whether it is known to leave the block that it stands in."""
         outcome = self._outcome(at, stmt.test)
         self._test(at, stmt.test, decides=outcome is None)
         if outcome is not None:
-            self._block(at, stmt.body if outcome else stmt.orelse)
-            return
+            arm = stmt.body if outcome else stmt.orelse
+            self._block(at, arm)
+            return _leaves(arm)
         always, before = at.always, dict(at.names)
         arms = []
         for body, taken in ((stmt.body, True), (stmt.orelse, False)):
             at.names = dict(before)
             at.always = always and self._is_usual(stmt.test, taken)
             self._block(at, body)
-            if not body or not isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break):
+            if not _leaves(body):
                 arms.append(at.names)
         at.always = always
         at.names = _merged(arms) if arms else before
+        return False
 
     def _for(self, at: _Place, stmt: ForStatement) -> None:
         over = self._value(at, stmt.iter)
+        self.begun[stmt] = self._numbers
         self._bind(at, stmt.target, self._element(at, stmt.iter, over, stmt))
         self._block(at, stmt.body)
         self._carry(at, stmt)
@@ -343,6 +362,14 @@ class Steps:
             case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
                 if self._peek(at, left).place == "device":
                     return isinstance(op, ast.IsNot)
+            case ast.Attribute(value=of, attr="is_cuda") if self._peek(at, of).place == "device":
+                return True
+            case ast.Compare(
+                left=ast.Attribute(value=ast.Attribute(value=of, attr="device"), attr="type"),
+                ops=[ast.Eq() | ast.In()],
+                comparators=[kinds],
+            ) if self._peek(at, of).place == "device":
+                return "cuda" in ast.unparse(kinds)
         return truth(self.program, test)
 
     def _peek(self, at: _Place, expr: ast.expr) -> Held:
@@ -464,6 +491,8 @@ class Steps:
         if name is not None and name in at.names:
             return self._loss(at, name, at.names[name])
         held = self._value(at, expr.value)
+        if expr.attr in ("device", "is_cuda"):
+            self._use(held)  # what else goes there is decided by it
         if expr.attr == "grad":
             return Held("device", certain=True, loop=held.loop) if self._moves else UNKNOWN
         if held.place == "device":
@@ -487,7 +516,8 @@ class Steps:
         is_tensor = base.is_tensor or (base.place == "device" and (index.is_mask or isinstance(expr.slice, ast.Tuple)))
         loop = base.loop
         if index.loop is not None and base.is_tensor and index.loop.over == "numbers":
-            loop = Each(index.loop.node, "elements")
+            is_made_before = not _binds(self.program, at.function, dotted(expr.value), index.loop.node)
+            loop = Each(index.loop.node, "elements" if is_made_before and not base.may_be_back else "others")
         elif index.loop is not None and base.certain:
             loop = index.loop
         return replace(base, is_tensor=is_tensor, parts=(), loop=loop)
@@ -502,12 +532,13 @@ class Steps:
             at.always = always and self._is_usual(test, taken)
             found.append(self._value(at, arm))
         at.always = always
-        return joined(found)
+        return either(found)
 
     def _comprehension(self, at: _Place, expr: Comprehension) -> Held:
         outer = dict(at.names)
         for clause in expr.generators:
             over = self._value(at, clause.iter)
+            self.begun[clause] = self._numbers
             self._bind(at, clause.target, self._element(at, clause.iter, over, clause))
             for test in clause.ifs:
                 self._test(at, test, decides=self._outcome(at, test) is None)
@@ -540,7 +571,7 @@ class Steps:
                 return held
             if dotted(iterated.func) == "range":
                 return Held("host", loop=Each(loop, "numbers") if loop is not None else None)
-            given = self._given.get(iterated, [])
+            given = self._given.get(iterated) or [held]  # of the step's own loop
             inner = [self._element(at, node, one, loop) for node, one in zip(iterated.args, given, strict=False)]
             if inner and dotted(iterated.func) == "enumerate":
                 return replace(inner[0], parts=((0, HOST), (1, inner[0])))
@@ -548,7 +579,7 @@ class Steps:
                 return replace(joined(inner), is_tensor=False, parts=tuple(enumerate(inner)))
         if loop is None or not (held.certain or held.is_tensor or held.place == "unknown"):
             return replace(held, loop=None)
-        return replace(held, loop=Each(loop, "elements" if held.is_tensor else "others"))
+        return replace(held, loop=Each(loop, "elements" if held.is_tensor and not held.may_be_back else "others"))
 
     # --- calls -----------------------------------------------------------------------------
 
@@ -699,7 +730,10 @@ class Steps:
         if any(one.has("Sized") for one in models) and at.always:
             self._add("decision", call, at)
         single = of_torch and all(one.has(*_SINGLE) and not one.has("Several") for one in models)
-        return Held("device", certain=module and every.certain, is_tensor=single, loop=every.loop)
+        return replace(
+            every, place="device", certain=module and every.certain, is_tensor=single, is_mask=False,
+            reads=frozenset(), copies=frozenset(), parts=()
+        )  # fmt: skip
 
     def _enter(
         self, at: _Place, call: ast.Call, functions: Iterable[Scope], given: dict[ast.AST, Held], receiver: Held
@@ -730,8 +764,8 @@ class Steps:
             return returned[0]
         shapes = {tuple(key for key, _ in one.parts) for one in returned}
         keys = shapes.pop() if len(shapes) == 1 else ()
-        parts = tuple((key, joined(one.part(key) for one in returned)) for key in keys)
-        return replace(joined(returned), parts=parts) if returned else HOST
+        parts = tuple((key, either(one.part(key) for one in returned)) for key in keys)
+        return replace(either(returned), parts=parts) if returned else HOST
 
     def _inside(self, at: _Place, call: ast.Call, function: Scope, given: dict[ast.AST, Held]) -> list[Held]:
         names = dict(at.names) if function.parent is at.function else {}
@@ -776,12 +810,17 @@ class Steps:
 # --- what is asked of the program ------------------------------------------------------------
 
 
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Whether what comes behind a block is not reached from it."""
+    return bool(body) and isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
+
+
 def _merged(arms: list[dict[str, Held]]) -> dict[str, Held]:
     """What names hold behind one of several arms."""
     found = dict(arms[0])
     for arm in arms[1:]:
         for name, held in arm.items():
-            found[name] = held if found.get(name, held) == held else joined([found[name], held])
+            found[name] = held if found.get(name, held) == held else either([found[name], held])
     return found
 
 
@@ -829,13 +868,17 @@ def _is_module(program: Program, value: object) -> bool:
 def _is_read_first(program: Program, function: Scope, name: str, loop: LoopNode) -> bool:
     """Whether the first thing that a loop does with a name is to read it."""
     loads = [node for node in function.loads.get(name, ()) if loop in enclosing.loops_around(program, node)]
-    bound = [
+    first = min((program.sites[node].order for node in loads), default=0)
+    return bool(loads) and all(first < one.site.order for one in _binds(program, function, name, loop))
+
+
+def _binds(program: Program, function: Scope, name: str | None, loop: LoopNode) -> list[Binding]:
+    """Where a loop gives a name a value."""
+    return [
         one
-        for one in function.bindings.get(name, ())
+        for one in function.bindings.get(name or "", ())
         if one.node is loop or loop in enclosing.loops_around(program, one.node)
     ]
-    first = min((program.sites[node].order for node in loads), default=0)
-    return bool(loads) and all(first < one.site.order for one in bound)
 
 
 def _is_part(value: Value) -> bool:

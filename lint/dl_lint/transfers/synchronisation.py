@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dl_lint.flow.program import Program
     from dl_lint.flow.scopes import Scope
     from dl_lint.transfers.copies import Transfer
+    from dl_lint.transfers.steps import Event
 
 READS = ("item", "cpu", "numpy", "tolist")
 """Methods of a tensor that hand the host what it holds."""
@@ -116,7 +117,7 @@ class ElementRead:
 
 @feature("elements read one by one", NOTHING_MORE)
 def element_reads(program: Program) -> Iterator[ElementRead]:
-    """The first read of each loop over the elements of a tensor on the device."""
+    """The first read of each loop over the elements of a tensor on the device that itself runs time and again."""
     found: dict[LoopNode, ElementRead] = {}
     reading = [
         enclosing.function_of(program, call)
@@ -126,7 +127,25 @@ def element_reads(program: Program) -> Iterator[ElementRead]:
     frames = [frame for function in dict.fromkeys(reading) for frame in call_graph.callers(program, function)]
     calling = [enclosing.function_of(program, frame.call) for frame in frames]
     for function in dict.fromkeys(reading + calling):
-        for event in _interpreted(program, function).events:
-            if event.kind == "read" and event.loop is not None and event.loop.over == "elements":
-                found.setdefault(event.loop.node, ElementRead(event.node, event.loop.node))
+        run = _interpreted(program, function)
+        launched = [one.number for one in run.events if one.kind in ("launch", "forward")]
+        for event in run.events:
+            if event.kind != "read" or event.loop is None or event.loop.over != "elements":
+                continue
+            loop = event.loop.node
+            if loop in found or any(run.begun.get(loop, 0) < one < event.number for one in launched):
+                continue  # what is read is computed in the loop
+            is_repeated = any(one is not loop for one in call_graph.repeating(program, loop))
+            if is_repeated and not _is_conditional(program, event, loop):
+                found[loop] = ElementRead(event.node, loop)
     yield from found.values()
+
+
+def _is_conditional(program: Program, event: Event, loop: LoopNode) -> bool:
+    """Whether only some passes of a loop come to an event."""
+    tests = (test for node in (event.node, *event.calls) for test, _ in enclosing.tests_around(program, node))
+    return any(
+        loop in enclosing.loops_around(program, test)
+        or enclosing.function_of(program, test) is not enclosing.function_of(program, loop)
+        for test in tests
+    )

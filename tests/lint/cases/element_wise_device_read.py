@@ -181,3 +181,52 @@ def read_for_another_reason(model, dataset):
         for one in scores:
             one.mul_(2)
         print(scores.sum().item())
+
+
+def computed_in_the_loop(policy, dataset, steps):
+    for images in DataLoader(dataset):
+        images = images.cuda()
+        actions = torch.zeros(steps, 4).cuda()
+        for t in range(steps):
+            actions[t] = policy(images)
+            print(actions[t].tolist())
+
+
+def made_in_the_loop(images, dataset, count):
+    for images in DataLoader(dataset):
+        images = images.cuda()
+        for i in range(count):
+            drawn = torch.multinomial(images, 4)
+            print(drawn[i].item())
+
+
+def only_some(model, dataset, limit):
+    for images in DataLoader(dataset):
+        labels = model(images.cuda()).argmax(dim=1)
+        for i, one in enumerate(labels):
+            if i < limit:
+                print(one.item())
+
+
+def on_the_host_where_there_is_a_device(model, dataset, gpus):
+    for images in DataLoader(dataset):
+        labels = model(images.cuda()).argmax(dim=1)
+        if gpus:
+            labels = labels.cpu()
+        for i in range(labels.shape[0]):
+            print(labels[i].item())
+
+
+def in_the_way_without_a_device(vectors, threshold):
+    vectors = vectors.cuda()
+    for start in range(0, len(vectors), 64):
+        scores = vectors[start : start + 64] @ vectors.T
+        if vectors.device.type in ["cuda", "npu"]:
+            continue
+        for i in range(len(scores)):
+            print(scores[i].tolist())
+
+
+def once(model, images):
+    for one in model(images.cuda()).argmax(dim=1):
+        print(one.item())
