@@ -3,8 +3,9 @@
 ## What it does
 
 Finds loops and comprehensions over the elements of a tensor on the device that read each of them on the host, with
-`.item()`, `.cpu()`, `float()`, as the index of a list and the like, where the loop itself runs time and again. Lists
-of tensors are left alone, and so are reads of some elements only and of what a model computes in the loop.
+`.item()`, `.cpu()`, `float()`, as the index of a list and the like, where the loop runs time and again or is a part
+of a forward pass. Lists of tensors are left alone, and so are reads of some elements only and of what a model computes
+in the loop.
 
 ## Why is this bad?
 

@@ -159,6 +159,24 @@ def pinning_loader(program: Program, transfer: Transfer) -> Loader | None:
     return min(pinning, key=lambda one: loaders.workers(program, one) == "none", default=None)
 
 
+def is_on_host(value: Value) -> bool:
+    """Whether a value may be on the host before it is copied."""
+    return any(
+        isinstance(one, Batch) or (isinstance(one, Tensor) and one.placement in ("pinned", "pageable", "cpu", "host"))
+        for one in alternatives(value)
+    )
+
+
+def is_pinned(move: Transfer) -> bool:
+    found = alternatives(move.receiver)
+    return bool(found) and all(isinstance(one, Tensor) and one.placement == "pinned" for one in found)
+
+
+def is_from_device(program: Program, move: Transfer) -> bool:
+    """Whether ``host.copy_(source)`` may copy from the device. A plain copy within the host is done when it returns."""
+    return bool(move.call.args) and not is_on_host(program.value(move.call.args[0]))
+
+
 def bringing(program: Program) -> dict[ast.AST, Transfer]:
     """The copy that brings the batches of a loader, by the call that makes it, to the device: one that the host waits
     for, if there is one."""

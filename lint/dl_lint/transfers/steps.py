@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from dl_lint.flow import call_graph, effects, enclosing
 from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.outcomes import by_default, truth
+from dl_lint.flow.scopes import Scope
 from dl_lint.flow.values import UNKNOWN as NOT_KNOWN
 from dl_lint.flow.values import Batch, External, Frame, Function, Instance, Made, Tensor, alternatives
 from dl_lint.pipeline import loaders, loops, ranks, trip_counts
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
-    from dl_lint.flow.scopes import Binding, Scope
+    from dl_lint.flow.scopes import Binding
     from dl_lint.flow.values import Value
 
 DEEPEST = 3
@@ -55,7 +56,9 @@ _TO_THE_HOST = ("Read", "Array")
 
 Place = Literal["device", "host", "unknown"]
 
-Kind = Literal["launch", "forward", "work", "copy", "read", "decision", "synchronisation"]
+Form = Literal["unknown", "tensor", "mask", "array", "container"]
+
+Kind = Literal["launch", "forward", "work", "copy", "return", "read", "decision", "synchronisation"]
 
 _SINGLE = ("View", "Fresh", "New", "Cast", "Writes")
 """What a method or function is marked as that gives a tensor, where it does not give several."""
@@ -68,6 +71,21 @@ _TESTS = frozenset(
 _OF_CONTAINERS = frozenset({"copy", "index", "items", "values", "get", "pop"})
 """Methods of a tensor that a list or a dict has too."""
 
+
+_LOOKING = ("Read", "Fresh", "Cast", "Writes")
+"""What is marked as reading the memory of a tensor of the host on the spot."""
+
+_BLOCKING = frozenset({"item", "cpu", "tolist", "numpy", "nonzero"})
+"""Methods of a tensor of the device that return once all work queued before is done."""
+
+_WAITING = ("synchronize", "sync", "wait", "query", "barrier", "join", "result")
+"""Parts of the names of what waits for the device, or may."""
+
+_OF_STREAMS = ("synchronize", "wait_stream", "wait_event", "Event", "query", "current_stream", "Stream")
+"""Calls that show that a file knows of streams: what it hands on may be awaited by whoever reads it."""
+
+_ADDING = frozenset({"append", "extend", "add", "insert", "appendleft"})
+"""Methods of a container that take something in."""
 
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _ONLY_NUMBERS = (ast.Sub, ast.Div, ast.Pow, ast.MatMult)
@@ -88,10 +106,8 @@ class Held:
     place: Place = "unknown"
     certain: bool = False
     """Whether it is of tensors for certain; what a function that is not known makes of tensors may be a number."""
-    is_tensor: bool = False
-    """Whether it is one tensor for certain, and no list of some."""
-    is_mask: bool = False
-    """Of a tensor, whether it is of truth values: what it selects has a size for which the host waits."""
+    form: Form = "unknown"
+    """Whether it is one tensor for certain, one of truth values, an array, or a list, tuple or dict of such."""
     may_be_back: bool = False
     """Whether it is on the device in one case, and brought back to the host in another."""
     reads: frozenset[int] = frozenset()
@@ -99,12 +115,20 @@ class Held:
     copies: frozenset[int] = frozenset()
     """Of a value on the device, the numbers of the copies that brought it there as it is."""
     loop: Each | None = None
+    pending: frozenset[int] = frozenset()
+    """Of a value on the host, the numbers of the copies that bring it there without a wait."""
     parts: tuple[tuple[object, Held], ...] = ()
     """Those of a tuple by position and of a dict by key, where they are known."""
+
+    @property
+    def is_tensor(self) -> bool:
+        return self.form in ("tensor", "mask")
 
     def part(self, key: object) -> Held:
         return dict(self.parts).get(key, replace(self, parts=()))
 
+
+Copies = dict[int, tuple[ast.Call, Scope]]
 
 UNKNOWN = Held()
 HOST = Held("host")
@@ -116,15 +140,16 @@ def joined(values: Iterable[Held]) -> Held:
     found = list(values)
     device = [one for one in found if one.place == "device"]
     on_host = bool(found) and all(one.place == "host" for one in found)
+    forms = {one.form for one in found}
     return Held(
         "device" if device else "host" if on_host else "unknown",
         any(one.certain for one in device),
-        bool(found) and all(one.is_tensor for one in found),
-        bool(found) and all(one.is_mask for one in found),
+        forms.pop() if len(forms) == 1 else "tensor" if forms == {"tensor", "mask"} else "unknown",
         any(one.may_be_back for one in found),
         frozenset(number for one in found for number in one.reads),
         frozenset(number for one in found for number in one.copies),
         next((one.loop for one in found if one.loop is not None), None),
+        frozenset(number for one in found for number in one.pending),
     )
 
 
@@ -183,6 +208,10 @@ class Steps:
         """Of a copy to the device, the reads that bring back what it brought there."""
         self.beside: dict[ast.Call, list[Event]] = {}
         """Of a call that enters one of several functions, the reads of those whose events are not among ``events``."""
+        self.early_reads: dict[ast.Call, ast.AST] = {}
+        """Of a copy to the host that the host does not wait for, the first read of its result before it has waited."""
+        self._under_way: dict[int, tuple[ast.Call, Scope]] = {}
+        """The copies to the host that nobody has waited for, each with the function that makes it."""
         self.begun: dict[LoopNode, int] = {}
         """How many events there were before a loop."""
         self._given: dict[ast.Call, list[Held]] = {}
@@ -206,6 +235,8 @@ class Steps:
         match function.node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() as node:
                 self._block(at, node.body)
+            case ast.Lambda(body=body):
+                self._hand_on(at, body, self._value(at, body))
             case None:
                 self._block(at, function.file.syntax.module.body)
 
@@ -214,12 +245,25 @@ class Steps:
         for one in values:
             self.used |= one.copies
 
+    def _look(self, at: _Place, node: ast.AST, *values: Held) -> None:
+        """Note that the host looks at values, in the function that copied them if they are on their way."""
+        for number in (number for one in values if one.form != "container" for number in one.pending):
+            copy, function = self._under_way.get(number, (None, None))
+            if copy is not None and function is at.function:
+                self.early_reads.setdefault(copy, node)
+
+    def _hand_on(self, at: _Place, node: ast.AST, *values: Held) -> None:
+        """Note that arrays go to who does not know of the copies, where nothing shows that it may."""
+        if not any(at.function.file.methods.get(name) for name in _OF_STREAMS):
+            self._look(at, node, *(one for one in values if one.form == "array"))
+
     def _add(self, kind: Kind, node: ast.AST, at: _Place, loop: Each | None = None) -> int:
         self._numbers += 1
         self.events.append(Event(kind, node, at.calls, at.always, self._numbers, loop))
         return self._numbers
 
     def _read(self, node: ast.AST, held: Held, at: _Place) -> Held:
+        self._under_way.clear()
         number = self._add("read", node, at, held.loop)
         for copy in held.copies:
             self.taken_back.setdefault(copy, []).append(node)
@@ -245,6 +289,7 @@ class Steps:
                 self._bind(at, target, self._computed(at, target, value))
             case ast.Return(value=value):
                 at.returned.append(self._value(at, value))
+                self._hand_on(at, stmt, at.returned[-1])
                 if not at.calls:
                     self._use(at.returned[-1])
             case ast.For() | ast.AsyncFor():
@@ -282,14 +327,16 @@ class Steps:
             arm = stmt.body if outcome else stmt.orelse
             self._block(at, arm)
             return _leaves(arm)
-        always, before = at.always, dict(at.names)
-        arms = []
+        always, before, under_way = at.always, dict(at.names), dict(self._under_way)
+        arms, left = [], []
         for body, taken in ((stmt.body, True), (stmt.orelse, False)):
-            at.names = dict(before)
+            at.names, self._under_way = dict(before), dict(under_way)
             at.always = always and self._is_usual(stmt.test, taken)
             self._block(at, body)
             if not _leaves(body):
                 arms.append(at.names)
+                left.append(self._under_way)
+        self._under_way = _in_all(under_way, left)
         at.always = always
         at.names = _merged(arms) if arms else before
         return False
@@ -318,9 +365,10 @@ class Steps:
 
     def _at_times(self, at: _Place, body: list[ast.stmt]) -> None:
         """Interpret what only some steps come to."""
-        always, before = at.always, dict(at.names)
+        always, before, under_way = at.always, dict(at.names), dict(self._under_way)
         at.always = False
         self._block(at, body)
+        self._under_way = _in_all(under_way, [under_way, self._under_way])
         at.always, at.names = always, _merged([before, at.names])
 
     def _bind(self, at: _Place, target: ast.expr, held: Held) -> None:
@@ -330,6 +378,9 @@ class Steps:
                     self._bind(at, part.value if isinstance(part, ast.Starred) else part, held.part(position))
             case ast.Subscript(value=base, slice=index):
                 self._use(held, self._value(at, index))
+                self._hand_on(at, target, held)
+                if _is_slice(index):
+                    self._look(at, target, held)
                 name = dotted(base)
                 if name is not None:
                     at.names[name] = joined([at.names.get(name, UNKNOWN), held])
@@ -346,6 +397,7 @@ class Steps:
         """A test of a value that the device computes is a decision, and so is one of a number that was read."""
         held = self._value(at, test)
         self._use(held)
+        self._look(at, test, held)
         if decides:
             self.needed |= held.reads
             if held.place == "device" and at.always:
@@ -413,11 +465,11 @@ class Steps:
             case ast.Tuple() | ast.List():
                 held = [self._value(at, one) for one in expr.elts]
                 parts = () if any(isinstance(one, ast.Starred) for one in expr.elts) else tuple(enumerate(held))
-                return replace(joined(held), is_tensor=False, parts=parts)
+                return replace(joined(held), form="container", parts=parts)
             case ast.Dict(keys=keys, values=values):
                 held = [self._value(at, one) for one in values]
                 named = [(key.value, one) for key, one in zip(keys, held, strict=True) if isinstance(key, ast.Constant)]
-                return replace(joined(held), is_tensor=False, parts=tuple(named) if len(named) == len(held) else ())
+                return replace(joined(held), form="container", parts=tuple(named) if len(named) == len(held) else ())
             case ast.Compare(ops=[ast.Is() | ast.IsNot(), *_]):
                 for one in children(expr):
                     self._value(at, one)
@@ -449,22 +501,24 @@ class Steps:
                 return self._computed(at, operand)
             case ast.Compare(left=left, ops=ops, comparators=others):
                 compared = self._computed(at, left, *others, sure=isinstance(ops[0], _ORDERS))
-                return replace(compared, is_mask=compared.is_tensor)
+                return replace(compared, form="mask" if compared.is_tensor else "unknown")
             case ast.Lambda():
                 return UNKNOWN
             case _:
                 found = [self._value(at, one) for one in children(expr) if isinstance(one, ast.expr)]
                 self._use(*found)
-                return replace(joined(found), is_tensor=False, copies=frozenset())
+                return replace(joined(found), form="unknown", copies=frozenset())
 
     def _computed(self, at: _Place, *operands: ast.expr, sure: bool = False) -> Held:
         """What an operator gives: a tensor if one of its operands is one, or one on the device that has no other
         ``sure`` meaning for lists."""
         found = [self._value(at, one) for one in operands]
         self._use(*found)
+        self._look(at, operands[0], *found)
         held = joined(found)
         is_tensor = any(one.is_tensor for one in found) or (sure and held.place == "device")
-        return replace(held, is_tensor=is_tensor, copies=frozenset())
+        form: Form = "mask" if held.form == "mask" else "tensor" if is_tensor else "unknown"
+        return replace(held, form=form, copies=frozenset(), pending=frozenset())
 
     def _name(self, at: _Place, expr: ast.Name) -> Held:
         held = at.names.get(expr.id)
@@ -493,6 +547,8 @@ class Steps:
         held = self._value(at, expr.value)
         if expr.attr in ("device", "is_cuda"):
             self._use(held)  # what else goes there is decided by it
+        if held.pending and not self.program.models.has(f"torch.Tensor.{expr.attr}", "View"):
+            return HOST
         if expr.attr == "grad":
             return Held("device", certain=True, loop=held.loop) if self._moves else UNKNOWN
         if held.place == "device":
@@ -509,18 +565,20 @@ class Steps:
         if base.place == "host" and index.place == "device" and index.certain:
             return self._read(expr, index, at)
         self._use(index)
-        if index.is_mask and base.place == "device" and isinstance(expr.ctx, ast.Load):
+        if index.form == "mask" and base.place == "device" and isinstance(expr.ctx, ast.Load):
             self._use(base)
             if at.always:
                 self._add("decision", expr, at)
-        is_tensor = base.is_tensor or (base.place == "device" and (index.is_mask or isinstance(expr.slice, ast.Tuple)))
+        form: Form = "unknown" if base.form == "container" else base.form
+        if base.place == "device" and (index.form == "mask" or isinstance(expr.slice, ast.Tuple)):
+            form = "tensor"
         loop = base.loop
         if index.loop is not None and base.is_tensor and index.loop.over == "numbers":
             is_made_before = not _binds(self.program, at.function, dotted(expr.value), index.loop.node)
             loop = Each(index.loop.node, "elements" if is_made_before and not base.may_be_back else "others")
         elif index.loop is not None and base.certain:
             loop = index.loop
-        return replace(base, is_tensor=is_tensor, parts=(), loop=loop)
+        return replace(base, form=form, parts=(), loop=loop)
 
     def _either(self, at: _Place, test: ast.expr, body: ast.expr, orelse: ast.expr) -> Held:
         outcome = self._outcome(at, test)
@@ -545,7 +603,7 @@ class Steps:
         made = [expr.key, expr.value] if isinstance(expr, ast.DictComp) else [expr.elt]
         held = joined([self._value(at, one) for one in made])
         at.names = outer
-        return replace(held, loop=None, is_tensor=False)
+        return replace(held, loop=None, form="container")
 
     def _formatted(self, at: _Place, text: ast.JoinedStr, part: ast.expr) -> None:
         """A tensor in an f-string is read to be written out; what comes of it is a text."""
@@ -554,6 +612,7 @@ class Steps:
             self._read(text, held, at)
         else:
             self._use(held)
+            self._look(at, text, held)
 
     def _element(self, at: _Place, iterated: ast.expr, held: Held, loop: LoopNode | None) -> Held:
         """What a ``loop`` within a step takes in each of its passes, or that of the step itself."""
@@ -563,7 +622,7 @@ class Steps:
             return replace(held, loop=None)
         if isinstance(iterated, ast.Call):
             if effects.is_marked(self.program, iterated, "Weights"):
-                each = replace(held, is_tensor=False, loop=Each(loop) if loop is not None else None)
+                each = replace(held, form="unknown", loop=Each(loop) if loop is not None else None)
                 return replace(each, parts=((0, HOST), (1, each))) if called(iterated).startswith("named_") else each
             if isinstance(iterated.func, ast.Attribute) and iterated.func.attr == "items":
                 return replace(held, parts=((0, HOST), (1, replace(held, parts=()))))
@@ -576,10 +635,13 @@ class Steps:
             if inner and dotted(iterated.func) == "enumerate":
                 return replace(inner[0], parts=((0, HOST), (1, inner[0])))
             if inner and dotted(iterated.func) == "zip":
-                return replace(joined(inner), is_tensor=False, parts=tuple(enumerate(inner)))
+                return replace(joined(inner), form="container", parts=tuple(enumerate(inner)))
+        form: Form = "unknown" if held.form == "container" else held.form
         if loop is None or not (held.certain or held.is_tensor or held.place == "unknown"):
-            return replace(held, loop=None)
-        return replace(held, loop=Each(loop, "elements" if held.is_tensor and not held.may_be_back else "others"))
+            return replace(held, form=form, loop=None)
+        return replace(
+            held, form=form, loop=Each(loop, "elements" if held.is_tensor and not held.may_be_back else "others")
+        )
 
     # --- calls -----------------------------------------------------------------------------
 
@@ -593,7 +655,7 @@ class Steps:
         held = list(given.values())
         if dotted(func) in ("enumerate", "zip"):
             self._given[call] = [given[node] for node in call.args]
-            return replace(joined(held), is_tensor=False)
+            return replace(joined(held), form="container")
         if effects.is_backward(self.program, call):
             self._use(receiver, *held)
             self._backward(at, call, receiver, held)
@@ -604,9 +666,12 @@ class Steps:
             self._enter(at, call, _closures(self.program, call), given, receiver)
             return HOST
         if called(call) == "synchronize":
+            self._under_way.clear()
             self._add("synchronisation", call, at)
             return HOST
-        if effects.is_marked(self.program, call, "Collective"):
+        if any(part in called(call).lower() for part in _WAITING):
+            self._under_way.clear()
+        if effects.is_marked(self.program, call, "Collective") and not receiver.pending:
             self._use(receiver, *held)
             self._add("launch", call, at)
             return joined(held)
@@ -621,6 +686,13 @@ class Steps:
             if moved is not None:
                 return moved
         entered = call_graph.entered(self.program, call)
+        if isinstance(func, ast.Attribute) and not entered:
+            if joined(held).pending and func.attr in _ADDING:
+                self._collect(at, func.value, joined(held))
+            if receiver.pending:
+                return self._method_of_copy(at, call, func.attr, receiver)
+            if receiver.place == "unknown" and func.attr in _BLOCKING:
+                self._under_way.clear()
         if not entered and receiver.place == "device" and isinstance(func, ast.Attribute):
             return self._method(at, call, func, receiver, held)
         if not entered and receiver.place == "host" and isinstance(func, ast.Attribute) and self._computes(func.attr):
@@ -628,6 +700,26 @@ class Steps:
         if entered and len(at.calls) < (DEEPEST if at.always else DEEPEST - 1):
             return self._enter(at, call, entered, given, receiver)
         return self._outside(at, call, receiver, held)
+
+    def _collect(self, at: _Place, container: ast.expr, held: Held) -> None:
+        """A list takes in copies that are under way."""
+        name = dotted(container)
+        if name is not None:
+            at.names[name] = replace(joined([at.names.get(name, UNKNOWN), held]), form="container")
+
+    def _method_of_copy(self, at: _Place, call: ast.Call, method: str, receiver: Held) -> Held:
+        """A method of what is on its way to the host."""
+        model = self.program.models.get(f"torch.Tensor.{method}")
+        if receiver.form == "container":
+            kept = method in _OF_CONTAINERS
+            return replace(receiver, form="unknown" if method == "get" else "container") if kept else HOST
+        if model.has("View") and receiver.form != "array":
+            return replace(receiver, parts=())
+        if model.has("Array") and receiver.form != "array":
+            return replace(receiver, form="array", parts=())
+        if receiver.form == "array" or model.has(*_LOOKING):
+            self._look(at, call, receiver)
+        return HOST
 
     def _backward(self, at: _Place, call: ast.Call, receiver: Held, held: list[Held]) -> None:
         """A loss that lies on the host makes the reads it comes of no less needless."""
@@ -642,26 +734,37 @@ class Steps:
         if func.attr == "type" and any(self._makes_on_device(arg) for arg in call.args):
             self._moves = True
             return Held("device", certain=True, loop=receiver.loop)
-        if func.attr not in ("to", "cuda", "xpu", "npu", "cpu"):
+        if func.attr not in ("to", "cuda", "xpu", "npu", "cpu", "copy_"):
             return None
         move = copies.transfer(self.program, call, func)
+        if move.method == "copy_":
+            if move.asynchronous is True and copies.is_pinned(move) and copies.is_from_device(self.program, move):
+                self._bind(at, func.value, self._sent(at, call))
+            return None
         if move.destination == "device":
             self._moves = True
             self.needed |= receiver.reads
             on_device = receiver.place == "device"
             brought = receiver.copies if on_device else frozenset({self._add("copy", call, at, receiver.loop)})
-            is_tensor = receiver.is_tensor or _is_part(move.receiver)
-            return Held("device", certain=True, is_tensor=is_tensor, copies=brought, loop=receiver.loop)
+            form: Form = "tensor" if receiver.is_tensor or _is_part(move.receiver) else "unknown"
+            return Held("device", certain=True, form=form, copies=brought, loop=receiver.loop)
         if move.destination != "cpu":
             self._use(receiver)
             return replace(receiver, copies=frozenset(), parts=())
-        if receiver.place != "device":
-            self._use(receiver)
-            return Held("host", reads=receiver.reads, loop=receiver.loop)
-        if move.asynchronous is not True:
+        if receiver.place == "device" and move.asynchronous is not True:
             return self._read(call, receiver, at)
         self._use(receiver)
-        return HOST
+        if receiver.place != "host" and not copies.is_on_host(move.receiver):
+            if move.asynchronous is True:
+                return self._sent(at, call)
+            self._under_way.clear()
+        return Held("host", reads=receiver.reads, loop=receiver.loop)
+
+    def _sent(self, at: _Place, call: ast.Call) -> Held:
+        """What arrives on the host some time after a copy that does not wait."""
+        number = self._add("return", call, at)
+        self._under_way[number] = (call, at.function)
+        return Held("host", pending=frozenset({number}))
 
     def _makes_on_device(self, expr: ast.expr) -> bool:
         """Whether an expression is one of the old types of tensors of the device: ``torch.cuda.FloatTensor``."""
@@ -683,7 +786,9 @@ class Steps:
         for one in held:
             self.needed |= one.reads
         if func.attr in ("items", "values", "copy", "get"):
-            return replace(receiver, is_tensor=False, parts=receiver.parts if func.attr != "get" else ())
+            if func.attr == "get":
+                return replace(receiver, form="unknown", parts=())
+            return replace(receiver, form="container")
         if not model.has("View"):
             self._use(receiver)
         if not model.marks:  # ``vae.encode(images)``, of a model that is there
@@ -691,15 +796,22 @@ class Steps:
         if model.has("Sized") and at.always:
             self._add("decision", call, at)
         is_tensor = model.has(*_SINGLE) and not model.has("Several") and func.attr not in _OF_CONTAINERS
-        is_mask = is_tensor and (func.attr in _TESTS or (receiver.is_mask and model.has("View")))
+        is_mask = func.attr in _TESTS or (receiver.form == "mask" and model.has("View"))
+        form: Form = "unknown" if not is_tensor else "mask" if is_mask else "tensor"
         kept = receiver.copies if model.has("View") else frozenset()
-        return replace(receiver, is_tensor=is_tensor, is_mask=is_mask, copies=kept, parts=())
+        return replace(receiver, form=form, copies=kept, parts=())
 
     def _outside(self, at: _Place, call: ast.Call, receiver: Held, held: list[Held]) -> Held:
         """A function that is not followed into, by what stubs say of it."""
         program, found = self.program, joined(held)
         values = alternatives(program.value(call.func))
         models = [program.models.get(one.name) for one in values if isinstance(one, External)]
+        if found.pending:
+            passed = self._given_copy(at, call, found, [one for one in values if isinstance(one, External)])
+            if passed is not None:
+                return passed
+        elif self._may_wait(call, found):
+            self._under_way.clear()
         if any(one.has("Read") for one in models) or effects.is_marked(program, call, "Read"):
             if found.place == "device" and found.certain:
                 return self._read(call, found, at)
@@ -720,7 +832,7 @@ class Steps:
             self._add("work", call, at)
         if every.place != "device":
             place: Place = "unknown" if every.place == "unknown" or not of_torch else "host"
-            return replace(every, place=place, is_tensor=False, copies=frozenset())
+            return replace(every, place=place, form="unknown", copies=frozenset(), pending=frozenset())
         module = of_torch or any(_is_module(program, one) for one in values)
         name = dotted(call.func)
         if name is not None and name not in at.names and set(values) <= {NOT_KNOWN}:
@@ -731,9 +843,33 @@ class Steps:
             self._add("decision", call, at)
         single = of_torch and all(one.has(*_SINGLE) and not one.has("Several") for one in models)
         return replace(
-            every, place="device", certain=module and every.certain, is_tensor=single, is_mask=False,
-            reads=frozenset(), copies=frozenset(), parts=()
+            every, place="device", certain=module and every.certain, form="tensor" if single else "unknown",
+            reads=frozenset(), copies=frozenset(), pending=frozenset(), parts=()
         )  # fmt: skip
+
+    def _given_copy(self, at: _Place, call: ast.Call, held: Held, functions: list[External]) -> Held | None:
+        """What a function of a library gives of what is on its way to the host."""
+        for one in functions:
+            package, _, last = one.name.rpartition(".")
+            model = self.program.models.get(one.name)
+            if package == "builtins" and last in ("list", "tuple", "reversed", "iter", "dict"):
+                return replace(held, form="container", parts=())
+            if model.has("View") and held.form != "container":
+                return replace(held, form="array" if package == "numpy" else held.form, parts=())
+            if model.has(*_LOOKING) and not (package == "builtins" and held.form == "container"):
+                self._look(at, call, *([replace(held, form="unknown")]))
+            if model.marks or package == "builtins":
+                return None
+        self._hand_on(at, call, held)
+        return None
+
+    def _may_wait(self, call: ast.Call, given: Held) -> bool:
+        """Whether a call may read something else from the device: ``float(loss)``, or a function of the project that is
+        not followed does, or one that it calls."""
+        if dotted(call.func) in ("float", "int", "bool"):
+            return given.place != "host"
+        functions = call_graph.reachable(self.program, *call_graph.entered(self.program, call))
+        return any(called(one) in ("synchronize", *_BLOCKING) for scope in functions for one in scope.calls)
 
     def _enter(
         self, at: _Place, call: ast.Call, functions: Iterable[Scope], given: dict[ast.AST, Held], receiver: Held
@@ -800,7 +936,7 @@ class Steps:
 
     def _passed(self, call: ast.Call, function: Scope, name: str, kind: str, given: dict[ast.AST, Held]) -> Held:
         if kind in ("args", "kwargs"):
-            return replace(joined(given.values()), is_tensor=False)
+            return replace(joined(given.values()), form="container")
         node = arguments.passed(self.program, Frame(function, call), name).node
         if node is call:
             return HOST  # the default
@@ -808,6 +944,14 @@ class Steps:
 
 
 # --- what is asked of the program ------------------------------------------------------------
+
+
+def _in_all(before: Copies, arms: list[Copies]) -> Copies:
+    """The copies that are under way behind one of several arms: what one of them waits for may be there."""
+    found = {number: copy for arm in arms for number, copy in arm.items()}
+    return {
+        number: copy for number, copy in found.items() if number not in before or all(number in arm for arm in arms)
+    }
 
 
 def _leaves(body: list[ast.stmt]) -> bool:
@@ -879,6 +1023,10 @@ def _binds(program: Program, function: Scope, name: str | None, loop: LoopNode) 
         for one in function.bindings.get(name or "", ())
         if one.node is loop or loop in enclosing.loops_around(program, one.node)
     ]
+
+
+def _is_slice(index: ast.expr) -> bool:
+    return isinstance(index, ast.Slice) or (isinstance(index, ast.Tuple) and any(map(_is_slice, index.elts)))
 
 
 def _is_part(value: Value) -> bool:

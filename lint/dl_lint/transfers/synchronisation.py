@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.features import NOTHING_MORE, feature
-from dl_lint.flow.values import Batch, Tensor, alternatives
+from dl_lint.flow.interpreter import classes
+from dl_lint.flow.values import Batch, Class, Tensor, alternatives
 from dl_lint.transfers import copies
 from dl_lint.transfers.steps import Steps
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 READS = ("item", "cpu", "numpy", "tolist")
 """Methods of a tensor that hand the host what it holds."""
+
+FARTHEST = 2
+"""Calls between a forward pass and what is a part of it."""
 
 PARTS = frozenset({"keys", "values", "items"})
 """Methods of a batch that is a dict, through which a loop goes over its tensors."""
@@ -40,6 +44,16 @@ def _interpreted(program: Program, function: Scope) -> Steps:
         return steps
 
     return program.once(("interpreted", function), run)
+
+
+# --- copies that the host reads too early ---------------------------------------------------
+
+
+def early_reads(program: Program) -> Iterator[tuple[ast.Call, ast.AST]]:
+    """Every asynchronous copy to the host that its own function reads without waiting, with the first read."""
+    moves = [one for one in copies.transfers(program) if one.asynchronous is True and one.method in ("to", "copy_")]
+    for function in dict.fromkeys(enclosing.function_of(program, one.call) for one in moves):
+        yield from _interpreted(program, function).early_reads.items()
 
 
 # --- copies that the host waits for ---------------------------------------------------------
@@ -117,7 +131,8 @@ class ElementRead:
 
 @feature("elements read one by one", NOTHING_MORE)
 def element_reads(program: Program) -> Iterator[ElementRead]:
-    """The first read of each loop over the elements of a tensor on the device that itself runs time and again."""
+    """The first read of each loop over the elements of a tensor on the device that itself runs time and again, or is a
+    part of a forward pass."""
     found: dict[LoopNode, ElementRead] = {}
     reading = [
         enclosing.function_of(program, call)
@@ -136,9 +151,17 @@ def element_reads(program: Program) -> Iterator[ElementRead]:
             if loop in found or any(run.begun.get(loop, 0) < one < event.number for one in launched):
                 continue  # what is read is computed in the loop
             is_repeated = any(one is not loop for one in call_graph.repeating(program, loop))
-            if is_repeated and not _is_conditional(program, event, loop):
+            if (is_repeated or _is_of_forward(program, function)) and not _is_conditional(program, event, loop):
                 found[loop] = ElementRead(event.node, loop)
     yield from found.values()
+
+
+def _is_of_forward(program: Program, function: Scope, depth: int = FARTHEST) -> bool:
+    """Whether a function is a part of a module's forward pass."""
+    if function.is_method and function.name == "forward" and function.parent is not None:
+        return "torch.nn.Module" in classes.external_bases(program, Class(function.parent))
+    calling = (enclosing.function_of(program, frame.call) for frame in call_graph.callers(program, function))
+    return depth > 0 and any(_is_of_forward(program, one, depth - 1) for one in calling)
 
 
 def _is_conditional(program: Program, event: Event, loop: LoopNode) -> bool:

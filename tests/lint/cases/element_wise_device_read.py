@@ -74,6 +74,19 @@ def to_words(labels, names):
     return found
 
 
+class Retrieval(torch.nn.Module):
+    def forward(self, images, texts):
+        weights = (images.cuda() @ texts.cuda().t()).softmax(dim=1)
+        return self.negatives(images, weights)
+
+    def negatives(self, images, weights):
+        found = []
+        for i in range(images.size(0)):
+            drawn = torch.multinomial(weights[i], 1).item()  # expect
+            found.append(images[drawn])
+        return torch.stack(found)
+
+
 # --- clean -----------------------------------------------------------------------------------
 
 
