@@ -1,9 +1,9 @@
-"""Batches are copied to the device from pageable memory, and no loader of the project pins.
+"""Batches are copied to the device from pageable memory, and no loader pins.
 
 ## What it does
 
-Names, once for each project, the loaders with workers that are all known not to pin and whose batches are copied to
-the device. Not where any loader of the project pins or may pin, or where its code pins by itself.
+Names a loader with workers whose batches are copied to the device, one for each part of the project that stands alone,
+where all loaders there are known not to pin. Not where any of them may pin, or where code there pins by itself.
 
 ## Why is this bad?
 
@@ -63,7 +63,7 @@ def unpinned_batches(project: Project) -> Iterator[Finding]:
         place = project.place(copy.call)
         yield Finding(
             project.place(loader.call),
-            f"no loader of the project pins: {copy.told} is copied to the device from pageable memory "
+            f"neither this loader nor any beside it pins: {copy.told} is copied to the device from pageable memory "
             f"({project.told(place)}), on the thread that goes on with the step",
             "where batches are large, give the loaders `pin_memory=True`, and copy with `non_blocking=True`",
             (Related(place, "its batches go to the device here"),),

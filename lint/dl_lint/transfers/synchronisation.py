@@ -150,10 +150,16 @@ def element_reads(program: Program) -> Iterator[ElementRead]:
             loop = event.loop.node
             if loop in found or any(run.begun.get(loop, 0) < one < event.number for one in launched):
                 continue  # what is read is computed in the loop
-            is_repeated = any(one is not loop for one in call_graph.repeating(program, loop))
-            if (is_repeated or _is_of_forward(program, function)) and not _is_conditional(program, event, loop):
+            is_linted = program.sites[event.node].scope.file.linted
+            if is_linted and _runs_again(program, event, loop) and not _is_conditional(program, event, loop):
                 found[loop] = ElementRead(event.node, loop)
     yield from found.values()
+
+
+def _runs_again(program: Program, event: Event, loop: LoopNode) -> bool:
+    """Whether another loop, or a forward pass, runs the ``loop`` that an event stands in."""
+    around = (one for node in (loop, *event.calls) for one in call_graph.repeating(program, node))
+    return any(one is not loop for one in around) or _is_of_forward(program, enclosing.function_of(program, loop))
 
 
 def _is_of_forward(program: Program, function: Scope, depth: int = FARTHEST) -> bool:
