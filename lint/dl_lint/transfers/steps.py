@@ -217,6 +217,7 @@ class Steps:
         self._given: dict[ast.Call, list[Held]] = {}
         """What ``enumerate`` and ``zip`` were given."""
         self._moves = False
+        self._deepest = DEEPEST
         self._entered = 0
         self._numbers = 0
 
@@ -229,8 +230,9 @@ class Steps:
         if not isinstance(node, ast.comprehension):
             self._block(at, node.body)
 
-    def run_whole(self, function: Scope) -> None:
+    def run_whole(self, function: Scope, deepest: int) -> None:
         """Interpret a function, or what a module does on import, of whose parameters nothing is known."""
+        self._deepest = deepest
         at = _Place(function, {}, losses=_losses(self.program, function), captured=_captured(function))
         match function.node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() as node:
@@ -697,7 +699,7 @@ class Steps:
             return self._method(at, call, func, receiver, held)
         if not entered and receiver.place == "host" and isinstance(func, ast.Attribute) and self._computes(func.attr):
             return replace(receiver, parts=())
-        if entered and len(at.calls) < (DEEPEST if at.always else DEEPEST - 1):
+        if entered and len(at.calls) < (self._deepest if at.always else self._deepest - 1):
             return self._enter(at, call, entered, given, receiver)
         return self._outside(at, call, receiver, held)
 

@@ -11,6 +11,8 @@ from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.values import Batch, Class, Tensor, alternatives
+from dl_lint.pipeline import loops
+from dl_lint.source.syntax import walk
 from dl_lint.transfers import copies
 from dl_lint.transfers.steps import Steps
 
@@ -35,15 +37,15 @@ PARTS = frozenset({"keys", "values", "items"})
 _ON_HOST = frozenset({"pinned", "pageable", "host"})
 
 
-def _interpreted(program: Program, function: Scope) -> Steps:
-    """A function, interpreted once."""
+def _interpreted(program: Program, function: Scope, deepest: int = 1) -> Steps:
+    """A function, interpreted once, with what it calls."""
 
     def run() -> Steps:
         steps = Steps(program)
-        steps.run_whole(function)
+        steps.run_whole(function, deepest)
         return steps
 
-    return program.once(("interpreted", function), run)
+    return program.once(("interpreted", function, deepest), run)
 
 
 # --- copies that the host reads too early ---------------------------------------------------
@@ -134,15 +136,8 @@ def element_reads(program: Program) -> Iterator[ElementRead]:
     """The first read of each loop over the elements of a tensor on the device that itself runs time and again, or is a
     part of a forward pass."""
     found: dict[LoopNode, ElementRead] = {}
-    reading = [
-        enclosing.function_of(program, call)
-        for call in program.method_calls(*READS)
-        if any(enclosing.loops_around(program, call))
-    ]
-    frames = [frame for function in dict.fromkeys(reading) for frame in call_graph.callers(program, function)]
-    calling = [enclosing.function_of(program, frame.call) for frame in frames]
-    for function in dict.fromkeys(reading + calling):
-        run = _interpreted(program, function)
+    for function, deepest in _reading_in_loops(program):
+        run = _interpreted(program, function, deepest)
         launched = [one.number for one in run.events if one.kind in ("launch", "forward")]
         for event in run.events:
             if event.kind != "read" or event.loop is None or event.loop.over != "elements":
@@ -156,16 +151,58 @@ def element_reads(program: Program) -> Iterator[ElementRead]:
     yield from found.values()
 
 
+def _reading_in_loops(program: Program) -> Iterator[tuple[Scope, int]]:
+    """The functions, but those of a test suite, that bring batches to the device, or are a forward pass, and read in
+    a loop what is bound there; or else call one that does. With each, how deep its calls are to be followed."""
+    moves = [*program.method_calls("to", "cuda", "xpu", "npu")]
+    moving = {enclosing.function_of(program, call) for call in moves}
+    moving &= {loop.function for loop in loops.loader_loops(program)}
+    over_batches = frozenset(loop for call in moves for loop in enclosing.loops_around(program, call))
+    reading = [call for call in program.method_calls(*READS) if _is_of_pass(program, call, over_batches)]
+    for function in dict.fromkeys(enclosing.function_of(program, call) for call in reading):
+        if call_graph.is_of_suite(function.file.path):
+            continue
+        if function in moving or _is_forward(program, function):
+            yield function, 0
+        elif function.params:
+            calling = (enclosing.function_of(program, one.call) for one in call_graph.callers(program, function))
+            yield from ((one, 1) for one in dict.fromkeys(calling) if one in moving or _is_forward(program, one))
+
+
+def _is_of_pass(program: Program, read: ast.Call, over_batches: frozenset[LoopNode]) -> bool:
+    """Whether what is read has to do with a name that the loop around it binds, one that brings nothing to the device
+    itself."""
+    loop = next(enclosing.loops_around(program, read), None)
+    if loop in over_batches:
+        return False
+    scope: Scope | None = program.sites[read].scope
+    names = {node.id for node in walk(read) if isinstance(node, ast.Name)} if loop is not None else set()
+    while loop is not None and scope is not None:
+        for name in names & scope.bindings.keys():
+            if any(
+                one.node is loop or loop in enclosing.loops_around(program, one.node) for one in scope.bindings[name]
+            ):
+                return True
+        scope = scope.parent if scope.kind == "comprehension" else None
+    return False
+
+
 def _runs_again(program: Program, event: Event, loop: LoopNode) -> bool:
     """Whether another loop, or a forward pass, runs the ``loop`` that an event stands in."""
     around = (one for node in (loop, *event.calls) for one in call_graph.repeating(program, node))
     return any(one is not loop for one in around) or _is_of_forward(program, enclosing.function_of(program, loop))
 
 
+def _is_forward(program: Program, function: Scope) -> bool:
+    if not function.is_method or function.name != "forward" or function.parent is None:
+        return False
+    return "torch.nn.Module" in classes.external_bases(program, Class(function.parent))
+
+
 def _is_of_forward(program: Program, function: Scope, depth: int = FARTHEST) -> bool:
     """Whether a function is a part of a module's forward pass."""
-    if function.is_method and function.name == "forward" and function.parent is not None:
-        return "torch.nn.Module" in classes.external_bases(program, Class(function.parent))
+    if _is_forward(program, function):
+        return True
     calling = (enclosing.function_of(program, frame.call) for frame in call_graph.callers(program, function))
     return depth > 0 and any(_is_of_forward(program, one, depth - 1) for one in calling)
 
