@@ -1,35 +1,29 @@
-"""The checks as fixtures, ``dataloader_<check>``: thin, made from the list of checks."""
+"""The checks as fixtures, ``dataloader_<check>``: thin."""
 
 from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_dataloader.bench import BENCH
-from pytest_dataloader.checks import NAMES, check_module
+from pytest_dataloader.checks import check_module
 from pytest_dataloader.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pytest_dataloader.checks import signatures
     from pytest_dataloader.probe.resources.block import Block
 
 
-class Check(Protocol):
-    """A check as a test gets it from a fixture."""
-
-    def __call__(self, loader: Any, /, **limits: Any) -> Any:
-        """Run the check on a torch DataLoader and return its evidence.
-
-        The test fails where a limit is missed or cannot be one; it is reported as skipped where nothing was measured.
-        """
-
-
 class _FixtureCheck:
-    """A check bound to the test that uses it."""
+    """A check bound to the test that uses it: what ``signatures`` declares of each, for all of them.
+
+    The test fails where a limit is missed or cannot be one; it is reported as skipped where nothing was measured.
+    """
 
     def __init__(self, check: str, item: pytest.Item) -> None:
         self._check = check
@@ -124,24 +118,73 @@ class _WatchingCheck(_FixtureCheck):
             pytest.fail(printable(told))
 
 
-_KINDS: dict[str, type[_FixtureCheck]] = {
-    "throughput": _ThroughputCheck,
-    "shm": _WatchingCheck,
-    "fds": _WatchingCheck,
-    "randomness": _RankedCheck,
-    "shards": _RankedCheck,
-}
+@pytest.fixture
+def dataloader_workers(request: pytest.FixtureRequest) -> signatures.WorkersCheck:
+    """Whether workers die, hang or raise: call it with a DataLoader and limits."""
+    return _FixtureCheck("workers", request.node)
 
 
-def _fixture(check: str) -> Any:
-    def fixture(request: pytest.FixtureRequest) -> Check:
-        return _KINDS.get(check, _FixtureCheck)(check, request.node)
-
-    fixture.__doc__ = (
-        f"The {check} check: dataloader_{check}(loader, **limits) measures a torch DataLoader, fails the test where a "
-        "limit is missed, and returns the evidence."
-    )
-    return pytest.fixture(name=f"dataloader_{check}")(fixture)
+@pytest.fixture
+def dataloader_fds(request: pytest.FixtureRequest) -> signatures.FdsCheck:
+    """Whether open descriptors grow: call it with a DataLoader and limits."""
+    return _WatchingCheck("fds", request.node)
 
 
-globals().update({f"dataloader_{check}": _fixture(check) for check in NAMES})
+@pytest.fixture
+def dataloader_shm(request: pytest.FixtureRequest) -> signatures.ShmCheck:
+    """Whether shared memory grows or does not fit: call it with a DataLoader and limits."""
+    return _WatchingCheck("shm", request.node)
+
+
+@pytest.fixture
+def dataloader_throughput(request: pytest.FixtureRequest) -> signatures.ThroughputCheck:
+    """Samples per second, once warm: call it with a DataLoader and limits."""
+    return _ThroughputCheck("throughput", request.node)
+
+
+@pytest.fixture
+def dataloader_stages(request: pytest.FixtureRequest) -> signatures.StagesCheck:
+    """Where the time of a sample goes: call it with a DataLoader and limits."""
+    return _FixtureCheck("stages", request.node)
+
+
+@pytest.fixture
+def dataloader_memory(request: pytest.FixtureRequest) -> signatures.MemoryCheck:
+    """What workers gain in an epoch: call it with a DataLoader and limits."""
+    return _FixtureCheck("memory", request.node)
+
+
+@pytest.fixture
+def dataloader_randomness(request: pytest.FixtureRequest) -> signatures.RandomnessCheck:
+    """Whether random draws are the same in two places: call it with a DataLoader and limits."""
+    return _RankedCheck("randomness", request.node)
+
+
+@pytest.fixture
+def dataloader_order(request: pytest.FixtureRequest) -> signatures.OrderCheck:
+    """Whether samples repeat, are missing or come in one order: call it with a DataLoader and limits."""
+    return _FixtureCheck("order", request.node)
+
+
+@pytest.fixture
+def dataloader_shards(request: pytest.FixtureRequest) -> signatures.ShardsCheck:
+    """Whether the shares of ranks overlap: call it with a DataLoader and limits."""
+    return _RankedCheck("shards", request.node)
+
+
+@pytest.fixture
+def dataloader_resume(request: pytest.FixtureRequest) -> signatures.ResumeCheck:
+    """Whether samples come twice or never after a restart: call it with a DataLoader and limits."""
+    return _FixtureCheck("resume", request.node)
+
+
+@pytest.fixture
+def dataloader_portability(request: pytest.FixtureRequest) -> signatures.PortabilityCheck:
+    """Whether workers start by each start method: call it with a DataLoader and limits."""
+    return _FixtureCheck("portability", request.node)
+
+
+@pytest.fixture
+def dataloader_transfer(request: pytest.FixtureRequest) -> signatures.TransferCheck:
+    """Whether an accelerator waits for batches: call it with a DataLoader and limits."""
+    return _FixtureCheck("transfer", request.node)
