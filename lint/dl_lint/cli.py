@@ -85,7 +85,7 @@ def _serve(arguments: Sequence[str]) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("dl_lint"):
             raise
-        sys.stderr.write(f"dl-lint: error: the server needs {error.name}: pip install 'pytest-dataloader[server]'\n")
+        sys.stderr.write(f"dl-lint: error: the server needs {error.name}: pip install 'dl-lint[server]'\n")
         return UNCHECKED
     serve()
     return CLEAN
@@ -252,7 +252,7 @@ def _watch(options: argparse.Namespace, rules: Mapping[str, Entry]) -> NoReturn:
     try:
         from dl_lint.watching import changes
     except ModuleNotFoundError as error:
-        raise ConfigError(f"--watch needs {error.name}: pip install 'pytest-dataloader[watch]'") from None
+        raise ConfigError(f"--watch needs {error.name}: pip install 'dl-lint[watch]'") from None
     gc.enable()  # a run makes little garbage, many make much
     paths = options.paths or ["."]
     for _ in changes(paths, config.locate(paths)):

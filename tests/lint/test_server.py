@@ -117,7 +117,7 @@ def test_diagnostics_follow_what_is_typed_and_fixes_can_be_applied(project: Proj
         start = len(line[: line.index("pin_memory_device")].encode("utf-16-le")) // 2
         assert found.range.start == lsp.Position(4, start)
         assert found.code_description is not None
-        assert found.code_description.href.endswith("#dl209-ignored-pin-memory-device")
+        assert found.code_description.href.endswith("/rules/DL209/")
         fix, accept = await editor.actions(uri, found.range, "quickfix")
         assert (fix.title, fix.is_preferred) == ("DL209: leave `pin_memory_device` out", True)
         [edit] = fix.edit.changes[uri]
@@ -205,7 +205,7 @@ def test_the_server_says_what_it_needs(project: Project, monkeypatch: pytest.Mon
     ran = project.lint("server")
     assert (ran.status, ran.err) == (
         2,
-        "dl-lint: error: the server needs pygls: pip install 'pytest-dataloader[server]'\n",
+        "dl-lint: error: the server needs pygls: pip install 'dl-lint[server]'\n",
     )
     assert "usage: dl-lint server" in project.lint("server", "--help").out
     assert uris.to_fs_path((project.root / "server").as_uri()) == str(project.root / "server")
