@@ -43,7 +43,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages; docs/rules.md, all rules on one page for readers of the repository, becomes their index."""
     made = {
         "rules.md": rules(),
-        "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
+        "changelog.md": f"---\nsearch:\n  exclude: true\n---\n{(ROOT / 'CHANGELOG.md').read_text(encoding='utf-8')}",
         "project/contributing.md": (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"),
         "project/security.md": (ROOT / "SECURITY.md").read_text(encoding="utf-8"),
         "reference/command-line.md": command_line(),
@@ -72,8 +72,8 @@ def rules() -> str:
     for entry in catalogue.entries().values():
         measured = effects.stored().get(entry.code, {}).get("check", "")
         rows.append(
-            f"| [{entry.code}](rules/{entry.code}.md) | {entry.name} | {entry.severity} | {measured} "
-            f"| {catalogue.summary(entry)} |"
+            f"| [{entry.code}](rules/{entry.code}.md) | **{entry.name}**<br>{catalogue.summary(entry)} "
+            f"| {entry.severity} | {measured} |"
         )
     lines = [
         "# Rules",
@@ -82,8 +82,8 @@ def rules() -> str:
         "",
         '<label>Filter <input id="filter" type="search" placeholder="DL3, bug, memory, worker"></label>',
         "",
-        "| code | rule | severity | check | |",
-        "|---|---|---|---|---|",
+        "| code | rule | severity | check |",
+        "|---|---|---|---|",
         *rows,
         "",
         "<script>",
