@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # The tests start hundreds of processes, each of which would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all matrix libraries lint types docs site models proof check clean
+.PHONY: demo test test-all matrix libraries lint types docs site dist models proof check clean
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/python examples/demo.py
@@ -52,6 +52,13 @@ docs: $(VENV)/.installed-lint
 # The documentation site, in site/. A broken link is an error.
 site: $(VENV)/.installed-docs
 	$(BIN)/python -m mkdocs build --strict --quiet
+
+# Wheels and sdists of both distributions, in dist/, checked as PyPI checks them.
+dist: $(VENV)/.installed-release
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist lint
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
 
 # The stubs that are made of what the installed torch, numpy and pandas say of themselves.
 models: $(VENV)/.installed-test
