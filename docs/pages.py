@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("check", "run", "attach", "tune", "compare", "trace record", "trace merge", "trace analyze")
+COMMANDS = ("check", "run", "attach", "tune", "compare", "export", "trace record", "trace merge", "trace analyze")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
