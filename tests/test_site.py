@@ -15,6 +15,7 @@ import yaml
 from dl_lint import cli
 from dl_lint.engine import catalogue
 
+from pytest_dataloader.probe.timing import bottleneck
 from tests import chromium
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ def test_commands_measure(command: str, tmp_path: Path) -> None:
     ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     nothing_to_measure = {"resume", "shards"} & set(words)  # no state, no ranks
     assert ran.returncode == (2 if nothing_to_measure else 0), ran.stdout + ran.stderr
+
+
+def test_each_bottleneck_that_stages_names_has_its_remedy() -> None:
+    page = (DOCS / "how-to" / "gpu-waits.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| (\w[^|]*) \| ", page, re.MULTILINE)[1:] == list(bottleneck._WHAT.values())
 
 
 @pytest.fixture(scope="module")
