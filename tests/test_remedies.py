@@ -71,7 +71,22 @@ def test_the_linter_says_the_same() -> None:
     assert of_check("int", "dataset.rows[*]") == dl301.in_one_array("rows")
 
 
-@pytest.mark.parametrize("changes", [{"container": "dict"}, {"attribute": "dataset.inner.rows"}, {"type": "Tensor"}])
+def test_a_list_in_a_dict_is_packed_where_it_is() -> None:
+    code, records = code_of(of_check("str", "dataset.columns['path'][*]")), ["a", "bc"]
+    owner = SimpleNamespace(columns={"path": records, "label": [1, 2]})
+    names = {"self": owner, "np": np, "pickle": pickle, "index": 1}
+    exec("\n".join(code), names)  # the advice itself is under test
+    assert names["record"] == "bc"
+    assert owner.columns["label"] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"container": "dict"}, {"attribute": "dataset.inner.rows"}, {"attribute": "dataset.datasets[0].rows[*]"},
+        {"attribute": "dataset.get.closure['rows'][*]"}, {"type": "Tensor"},
+    ],
+)  # fmt: skip
 def test_what_is_no_list_of_the_dataset_gets_no_code(changes: dict[str, Any]) -> None:
     seen = replace(evidence.MEMORY, kinds=("copy_on_access",), attribute="dataset.rows", type="str", container="list")
     assert not re.search(r"\n {4}", memory.judge(replace(seen, **changes)).advice[0].text)

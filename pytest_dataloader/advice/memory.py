@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.memory.growth import MATTERS
@@ -273,7 +274,10 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
 _BREAK_CYCLES = (
     "break the cycle at the end of __getitem__: close what was read, set a reference to None, or use weakref.ref"
 )
-_COPY_FIRST = "change a copy: x = x - mean, not x -= mean. Each epoch changes what the one before has changed"
+_COPY_FIRST = (
+    "change a copy: x = x - mean, not x -= mean. A cache that workers fill is shared by all of them as a tensor after "
+    "share_memory_()"
+)
 
 
 def let_go(kept: KeptBatches) -> str:
@@ -303,17 +307,16 @@ def _in_pieces(seen: Memory) -> str:
 _SEQUENCES = ("list", "tuple")
 _NUMBERS = ("bool", "float", "int")
 _ARRAYS = ("Tensor", "ndarray")
+_OF_DATASET = re.compile(r"dataset\.(?P<name>\w+(?:\['\w+'\])?)(?P<records>(?:\[\*\].*)?)")
+"""An attribute of the dataset, or a value of a dict there, and the path to what a record of it holds."""
 
 
 def _instead(seen: Memory) -> str:
     """What holds the same without an object for each sample: code to paste, where what holds it now is known."""
-    owner, _, name = seen.attribute.partition("[")[0].rpartition(".")
-    if owner == "dataset" and seen.container in _SEQUENCES and seen.type not in _ARRAYS:
-        text = (
-            in_one_array(name)
-            if seen.type in _NUMBERS and seen.attribute.endswith(f".{name}[*]")
-            else packed_records(name)
-        )
+    held = _OF_DATASET.fullmatch(seen.attribute)
+    if held and seen.container in _SEQUENCES and seen.type not in _ARRAYS:
+        flat = seen.type in _NUMBERS and held["records"] == "[*]"
+        text = in_one_array(held["name"]) if flat else packed_records(held["name"])
     else:
         shape = (
             "one stacked tensor or array, or a flat one" if seen.type in _ARRAYS else "one array per field, or bytes"
