@@ -120,71 +120,71 @@ class _WatchingCheck(_FixtureCheck):
 
 @pytest.fixture
 def dataloader_workers(request: pytest.FixtureRequest) -> signatures.WorkersCheck:
-    """Whether workers die, hang or raise: call it with a DataLoader and limits."""
+    """The workers check: whether workers die, hang or raise. Call it with a DataLoader and limits."""
     return _FixtureCheck("workers", request.node)
 
 
 @pytest.fixture
 def dataloader_fds(request: pytest.FixtureRequest) -> signatures.FdsCheck:
-    """Whether open descriptors grow: call it with a DataLoader and limits."""
+    """The fds check: whether open descriptors grow. Call it with a DataLoader and limits."""
     return _WatchingCheck("fds", request.node)
 
 
 @pytest.fixture
 def dataloader_shm(request: pytest.FixtureRequest) -> signatures.ShmCheck:
-    """Whether shared memory grows or does not fit: call it with a DataLoader and limits."""
+    """The shm check: whether shared memory grows or does not fit. Call it with a DataLoader and limits."""
     return _WatchingCheck("shm", request.node)
 
 
 @pytest.fixture
 def dataloader_throughput(request: pytest.FixtureRequest) -> signatures.ThroughputCheck:
-    """Samples per second, once warm: call it with a DataLoader and limits."""
+    """The throughput check: samples per second, once warm. Call it with a DataLoader and limits."""
     return _ThroughputCheck("throughput", request.node)
 
 
 @pytest.fixture
 def dataloader_stages(request: pytest.FixtureRequest) -> signatures.StagesCheck:
-    """Where the time of a sample goes: call it with a DataLoader and limits."""
+    """The stages check: where the time of a sample goes. Call it with a DataLoader and limits."""
     return _FixtureCheck("stages", request.node)
 
 
 @pytest.fixture
 def dataloader_memory(request: pytest.FixtureRequest) -> signatures.MemoryCheck:
-    """What workers gain in an epoch: call it with a DataLoader and limits."""
+    """The memory check: what workers gain in an epoch. Call it with a DataLoader and limits."""
     return _FixtureCheck("memory", request.node)
 
 
 @pytest.fixture
 def dataloader_randomness(request: pytest.FixtureRequest) -> signatures.RandomnessCheck:
-    """Whether random draws are the same in two places: call it with a DataLoader and limits."""
+    """The randomness check: whether random draws are the same in two places. Call it with a DataLoader and limits."""
     return _RankedCheck("randomness", request.node)
 
 
 @pytest.fixture
 def dataloader_order(request: pytest.FixtureRequest) -> signatures.OrderCheck:
-    """Whether samples repeat, are missing or come in one order: call it with a DataLoader and limits."""
+    """The order check: whether samples repeat, are missing or keep one order. Call it with a DataLoader and limits."""
     return _FixtureCheck("order", request.node)
 
 
 @pytest.fixture
 def dataloader_shards(request: pytest.FixtureRequest) -> signatures.ShardsCheck:
-    """Whether the shares of ranks overlap: call it with a DataLoader and limits."""
+    """The shards check: whether the shares of ranks overlap. Call it with a DataLoader and limits."""
     return _RankedCheck("shards", request.node)
 
 
 @pytest.fixture
 def dataloader_resume(request: pytest.FixtureRequest) -> signatures.ResumeCheck:
-    """Whether samples come twice or never after a restart: call it with a DataLoader and limits."""
+    """The resume check: whether samples come twice or never after a restart. Call it with a DataLoader and limits."""
     return _FixtureCheck("resume", request.node)
 
 
 @pytest.fixture
 def dataloader_portability(request: pytest.FixtureRequest) -> signatures.PortabilityCheck:
-    """Whether workers start by each start method: call it with a DataLoader and limits."""
+    """The portability check: whether workers start by each start method. Call it with a DataLoader and limits."""
     return _FixtureCheck("portability", request.node)
 
 
 @pytest.fixture
 def dataloader_transfer(request: pytest.FixtureRequest) -> signatures.TransferCheck:
-    """Whether an accelerator waits for batches: call it with a DataLoader and limits."""
+    """The transfer check: whether an accelerator waits for batches. Call it with a DataLoader and limits."""
     return _FixtureCheck("transfer", request.node)
