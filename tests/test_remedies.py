@@ -61,14 +61,14 @@ def test_records_are_packed_and_read_back(kind: str) -> None:
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_numbers_become_an_array(kind: str) -> None:
     records = NUMBERS[kind]
-    code = code_of(of_check(type(records[0]).__name__, "dataset.rows[*]"))
+    code = code_of(of_check(type(records[0]).__name__, "dataset.rows"))
     assert len(code) == 1
     assert [run(code, records, index) for index in range(len(records))] == records
 
 
 def test_the_linter_says_the_same() -> None:
     assert of_check("dict", "dataset.rows[*]['path']") == dl301.packed_records("rows")
-    assert of_check("int", "dataset.rows[*]") == dl301.in_one_array("rows")
+    assert of_check("int", "dataset.rows") == dl301.in_one_array("rows")
 
 
 def test_a_list_in_a_dict_is_packed_where_it_is() -> None:

@@ -127,7 +127,9 @@ def _warm_up(seen: Memory) -> str:
 def _copy_on_access(seen: Memory) -> str:
     objects = f"{seen.count:,} {seen.type} objects"
     alone = len(seen.kinds) == 1 and seen.growth_bytes_per_worker
-    each = f"{size(seen.growth_bytes_per_worker)} per worker per epoch: " if alone else ""
+    of_it = next((line.growth_bytes for line in seen.attributes if seen.attribute in (line.path, line.finest)), 0)
+    growth = seen.growth_bytes_per_worker if alone else of_it
+    each = f"{size(growth)} per worker{' per epoch' if alone else ''}: " if growth else ""
     lines = [f"{each}copy-on-write of {seen.attribute}", objects]
     if seen.attribute_filled_at and not seen.written_in_place:
         lines.append(f"filled at {seen.attribute_filled_at}")
@@ -258,7 +260,7 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
         )
         found.append(Advice("DL302", text))
     if "retained" in seen.kinds:
-        text = "keep batch.clone(), or .item() of a number: a kept batch keeps its shared memory and a file descriptor"
+        text = "drop each batch once it is given, in the loader's own __iter__: what keeps it keeps its shared memory"
         around = seen.kept_batches
         found.append(Advice("", let_go(around)) if around.keeper else Advice("DL305", text))
     if "reference_cycles" in seen.kinds:
@@ -315,7 +317,7 @@ def _instead(seen: Memory) -> str:
     """What holds the same without an object for each sample: code to paste, where what holds it now is known."""
     held = _OF_DATASET.fullmatch(seen.attribute)
     if held and seen.container in _SEQUENCES and seen.type not in _ARRAYS:
-        flat = seen.type in _NUMBERS and held["records"] == "[*]"
+        flat = seen.type in _NUMBERS and not held["records"]
         text = in_one_array(held["name"]) if flat else packed_records(held["name"])
     else:
         shape = (
