@@ -97,6 +97,7 @@ SPEAKERS = {
     "pytest_dataloader.diagnosis.check",
     "pytest_dataloader.diagnosis.command",
     "pytest_dataloader.diagnosis.compare",
+    "pytest_dataloader.diagnosis.export",
     "pytest_dataloader.diagnosis.analyze_trace",
     "pytest_dataloader.diagnosis.merge_trace",
     "pytest_dataloader.diagnosis.output",

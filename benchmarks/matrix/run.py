@@ -103,7 +103,7 @@ def make(environment: Environment, folder: Path) -> str:
             [str(binary), "-m", "pip", "install", "--quiet", "--no-deps", "torchdata==0.11.0"],
             [
                 *(str(binary), "-m", "pip", "install", "--quiet", *NEEDED_BY_TORCH, *BESIDE),
-                *(f"pytest=={environment.pytest}", "--editable", str(ROOT)),
+                *(f"pytest=={environment.pytest}", "--editable", str(ROOT / "lint"), "--editable", str(ROOT)),
             ],
         ]
         for step in steps:

@@ -33,7 +33,7 @@ def run() -> NoReturn:
     """The console script. Ends the process at once: to free a tree's objects one by one takes a tenth of a run."""
     gc.disable()  # one run makes little garbage in cycles: a fifth of the time saved, no memory lost (timm: 121 MB)
     status = main()
-    with suppress(OSError):  # a full disk, of which main has told
+    with suppress(OSError, ValueError):  # a full disk, which main has reported; or the server has closed it
         sys.stdout.flush()
     with suppress(OSError):
         sys.stderr.flush()
@@ -85,7 +85,7 @@ def _serve(arguments: Sequence[str]) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("dl_lint"):
             raise
-        sys.stderr.write(f"dl-lint: error: the server needs {error.name}: pip install 'pytest-dataloader[server]'\n")
+        sys.stderr.write(f"dl-lint: error: the server needs {error.name}: pip install 'dl-lint[server]'\n")
         return UNCHECKED
     serve()
     return CLEAN
@@ -252,7 +252,7 @@ def _watch(options: argparse.Namespace, rules: Mapping[str, Entry]) -> NoReturn:
     try:
         from dl_lint.watching import changes
     except ModuleNotFoundError as error:
-        raise ConfigError(f"--watch needs {error.name}: pip install 'pytest-dataloader[watch]'") from None
+        raise ConfigError(f"--watch needs {error.name}: pip install 'dl-lint[watch]'") from None
     gc.enable()  # a run makes little garbage, many make much
     paths = options.paths or ["."]
     for _ in changes(paths, config.locate(paths)):
