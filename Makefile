@@ -57,7 +57,7 @@ site: $(VENV)/.installed-docs
 dist: $(VENV)/.installed-release
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist lint
-	$(BIN)/python -m build --outdir dist .
+	DL_LINT_BY_NAME=1 $(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
 
 # The stubs that are made of what the installed torch, numpy and pandas say of themselves.
@@ -74,7 +74,7 @@ check: lint types test
 # One stamp a dependency group, made anew whenever the declared dependencies change.
 $(VENV)/.installed-%: pyproject.toml lint/pyproject.toml | $(VENV)/bin/python
 	@echo "installing pytest-dataloader and its dependency group '$*' into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable lint --editable . --group $*
+	@DL_LINT_BY_NAME=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable lint --editable . --group $*
 	@touch $@
 
 $(VENV)/bin/python:

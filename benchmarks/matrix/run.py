@@ -107,10 +107,9 @@ def make(environment: Environment, folder: Path) -> str:
             ],
         ]
         for step in steps:
-            # The constraints of a machine must not choose the versions.
-            done = subprocess.run(
-                step, env={**os.environ, "PIP_CONSTRAINT": os.devnull}, capture_output=True, text=True, check=False
-            )
+            # The constraints of a machine must not choose the versions; the linter is installed beside.
+            environ = {**os.environ, "PIP_CONSTRAINT": os.devnull, "DL_LINT_BY_NAME": "1"}
+            done = subprocess.run(step, env=environ, capture_output=True, text=True, check=False)
             if done.returncode:
                 return (done.stderr.strip().splitlines() or ["it could not be installed"])[-1]
         libraries = next((folder / environment.name).glob("lib/python*/site-packages/torch/lib"))

@@ -84,3 +84,28 @@ def test_the_hook_names_a_fault_fixes_it_and_then_passes(
     git(project.root, "add", ".")
     status, shown = run_hooks(project, wheels, HOOK)
     assert (status, "Passed" in shown) == (0, True), shown
+
+
+@pytest.mark.slow
+def test_the_hooks_of_the_repository_install_the_linter_of_its_checkout(
+    project: Project, wheels: Path, faulty: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    copy = tmp_path_factory.mktemp("repository") / "hooks"
+    names = ("pyproject.toml", "hatch_build.py", ".pre-commit-hooks.yaml", "README.md", "LICENSE")
+    for name in ("pytest_dataloader", "lint"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in names:
+        shutil.copy(ROOT / name, copy)
+    git(copy, "init")
+    git(copy, "add", ".")
+    git(copy, "commit", "-m", "hooks")
+    project.write({"data.py": faulty})
+    git(project.root, "init")
+    git(project.root, "add", ".")
+    revision = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=copy, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    config = f"repos:\n  - repo: {copy}\n    rev: {revision}\n    hooks:\n      - id: dl-lint\n"
+    status, shown = run_hooks(project, wheels, config)
+    assert status == 1, shown
+    assert "DL209 ignored-pin-memory-device" in shown
