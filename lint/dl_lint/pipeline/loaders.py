@@ -6,10 +6,13 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from dl_lint.context import entry_points
+from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.hints import names_one
-from dl_lint.flow.interpreter import arguments, classes
+from dl_lint.flow.interpreter import arguments, classes, options
 from dl_lint.flow.values import (
+    ABSENT,
     NONE,
     NOTHING,
     UNKNOWN,
@@ -29,13 +32,14 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.source.positions import span
-from dl_lint.source.syntax import Assignment, dotted, targets
+from dl_lint.source.syntax import Assignment, called, dotted, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.flow.program import Program
-    from dl_lint.flow.scopes import FileIndex
+    from dl_lint.flow.scopes import FileIndex, Scope
+    from dl_lint.source.syntax import Param
 
 
 Workers = Literal["some", "none", "default-none", "unknown"]
@@ -240,6 +244,114 @@ def _receivers(program: Program, node: ast.AST) -> Iterator[str]:
 
 def _is_called(above: ast.AST, node: ast.AST) -> bool:
     return isinstance(above, ast.Call) and above.func is node
+
+
+# --- what builders leave out ---------------------------------------------------------------
+
+
+DEFAULTS: dict[str, Const] = {
+    "batch_size": Const(1, "int"),
+    "shuffle": Const(False, "bool"),
+    "num_workers": Const(0, "int"),
+    "pin_memory": Const(False, "bool"),
+    "drop_last": Const(False, "bool"),
+    "persistent_workers": Const(False, "bool"),
+    "timeout": Const(0, "int"),
+}
+"""What a loader takes for an argument that it is not given; None for others."""
+
+_CHOSEN_BY = {
+    "batch_size": ("batch_sampler",),
+    "shuffle": ("sampler", "batch_sampler"),
+    "drop_last": ("batch_sampler",),
+    "sampler": ("batch_sampler",),
+}
+"""Arguments that say in place of others which samples make a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """``param`` of ``function`` has the name of an argument of ``loader``, made there, and is never read; ``call``
+    passes something else for it than the loader gets."""
+
+    param: Param
+    function: Scope
+    loader: Loader
+    call: ast.Call
+
+
+@feature("parameters that builders of loaders ignore", NOTHING_MORE)
+def ignored_parameters(program: Program) -> Iterator[Ignored]:
+    """The parameters for a loader that a function takes, is called with, and does not pass on."""
+    for loader in all_loaders(program):
+        function = enclosing.function_of(program, loader.call)
+        if not program.models.has(loader.name, "TorchLoader") or function.kind != "function":
+            continue
+        names = frozenset(program.models.get(loader.name).positions) - {"dataset"}
+        for param in function.params:
+            if param.name in names and not _is_read(function, param) and not _is_chosen(program, loader, param.name):
+                call = next(_passing(program, function, loader, param), None)
+                if call is not None:
+                    yield Ignored(param, function, loader, call)
+
+
+def _is_read(function: Scope, param: Param) -> bool:
+    """Whether a function may read a parameter, by name or with all of its variables."""
+    inside = tuple(classes.with_inner(function))
+    return any(one.loads.get(param.name) for one in inside) or any(
+        called(call) in ("locals", "vars", "eval") and not (called(call) == "vars" and call.args)
+        for one in inside
+        for call in one.calls
+    )
+
+
+def _is_chosen(program: Program, loader: Loader, name: str) -> bool:
+    """Whether another argument says it."""
+    others = (argument(program, loader, other).value for other in _CHOSEN_BY.get(name, ()))
+    return any(not isinstance(one, Absent) and one != NONE for value in others for one in alternatives(value))
+
+
+def _passing(program: Program, function: Scope, loader: Loader, param: Param) -> Iterator[ast.Call]:
+    """The calls of a function that ask for something else than what its loader is known to get."""
+    got = {_as_taken(one, param.name) for one in alternatives(argument(program, loader, param.name).value)}
+    if not all(isinstance(one, Const) for one in got):
+        return
+    for frame in call_graph.callers(program, function):
+        asked = {
+            _as_taken(one, param.name) for one in alternatives(arguments.passed(program, frame, param.name).symbolic)
+        }
+        if not asked <= got | {_as_taken(ABSENT, param.name), NONE}:
+            yield frame.call
+
+
+def _as_taken(value: Value, name: str) -> Value:
+    return DEFAULTS.get(name, NONE) if isinstance(value, Absent) else value
+
+
+_WORKERS = frozenset({"worker", "workers", "nworkers", "cpu", "cpus"})
+"""Words in the names of options for a number of workers."""
+
+
+@feature("options for workers that reach no loader", NOTHING_MORE)
+def ignored_options(program: Program) -> Iterator[tuple[ast.Call, str, tuple[Loader, ...]]]:
+    """The options for a number of workers that nothing reads, in files whose loaders have none: where each is
+    declared, its name and these loaders."""
+    for name, calls in program.modules.options.items():
+        for call in calls if not _WORKERS.isdisjoint(name.lower().split("_")) else ():
+            file = program.site(call).scope.file
+            here = tuple(one for one in all_loaders(program) if program.site(one.call).scope.file is file)
+            is_number = isinstance(found := options.declared(program, call), Option) and (
+                isinstance(found.default, Const) and found.default.kind == "int"
+            )
+            if (
+                file.linted
+                and is_number
+                and here
+                and all(workers(program, one) == "none" for one in here)
+                and not entry_points.is_imported(program, file)
+                and not options.is_read(program, call)
+            ):
+                yield call, name, here
 
 
 def placement(program: Program, value: Value) -> str:

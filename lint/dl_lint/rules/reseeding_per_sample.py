@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
+    from dl_lint.flow.scopes import Scope
     from dl_lint.project import Project
 
 
@@ -63,7 +64,7 @@ def reseeding_per_sample(project: Project) -> Iterator[Finding]:
         fetching = project.fetching(dataset.cls)
         for function in fetching:
             for seeded in seeding.seedings(project, function):
-                if seeded.call in seen or not _is_the_same(seeded) or _is_conditional(project, seeded.call):
+                if seeded.call in seen or not _is_the_same(seeded) or _is_conditional(project, seeded.call, fetching):
                     continue
                 if seeding.is_restored(project, seeded) or seeding.only_orders(project, fetching, seeded.seeder):
                     continue
@@ -82,6 +83,12 @@ def _is_the_same(seeded: seeding.Seeding) -> bool:
     return bool(seeded.origins) and "other" not in seeded.origins
 
 
-def _is_conditional(project: Project, call: ast.Call) -> bool:
-    """Whether the seeding depends on something that the first sample may change, such as a flag on self."""
-    return any(not seeding.asks_for_worker(project, test) for test, _ in project.tests_around(call))
+def _is_conditional(project: Project, node: ast.AST, fetching: tuple[Scope, ...]) -> bool:
+    """Whether the seeding depends on something that the first sample may change, such as a flag on self, where it
+    stands or where each of its functions is called."""
+    if any(not seeding.asks_for_worker(project, test) for test, _ in project.tests_around(node)):
+        return True
+    function = project.function_of(node)
+    calls = [one.call for one in project.callers(function) if project.function_of(one.call) in fetching]
+    within = tuple(one for one in fetching if one is not function)
+    return bool(calls) and all(_is_conditional(project, call, within) for call in calls)

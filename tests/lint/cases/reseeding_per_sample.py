@@ -131,3 +131,13 @@ class OfSubset(Dataset):
     def __getitem__(self, index):
         torch.manual_seed(self.seed + index)
         return torch.rand(())
+
+
+class AtTheFirstOfAnEpoch(Dataset):
+    def __getitem__(self, index):
+        if index == 0:
+            self.restart(7)
+        return np.random.rand()
+
+    def restart(self, seed):
+        np.random.seed(seed)
