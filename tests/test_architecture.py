@@ -60,7 +60,7 @@ FLOORS = {
         ("engine",),
         ("fixes", "silencing", "texts", "watching"),
         ("output",),
-        ("baseline", "mending"),
+        ("baseline", "fixing"),
         ("session",),
         ("output.closing",),
         ("server",),

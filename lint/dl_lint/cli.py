@@ -129,10 +129,10 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("paths", nargs="*", metavar="PATH", help="files and folders (default: .); - reads standard input")
     add("--version", action="version", version=f"dl-lint {__version__}")
-    mend = parser.add_argument_group("fixing").add_argument
-    mend("--fix", action="store_true", help="fix what can be fixed safely")
-    mend("--unsafe-fixes", action="store_true", help="with --fix or --diff: also fixes that may change what code does")
-    mend("--diff", action="store_true", help="print what --fix would change; change nothing")
+    fixes = parser.add_argument_group("fixing").add_argument
+    fixes("--fix", action="store_true", help="fix what can be fixed safely")
+    fixes("--unsafe-fixes", action="store_true", help="with --fix or --diff: also fixes that may change what code does")
+    fixes("--diff", action="store_true", help="print what --fix would change; change nothing")
     choose = parser.add_argument_group(
         "rules (codes, prefixes such as DL3, names, or ALL; comma-separated)"
     ).add_argument
@@ -230,8 +230,8 @@ def _lint(options: argparse.Namespace, rules: Mapping[str, Entry]) -> int:
     session = Session(wishes, rules)
     if options.write_baseline:
         return _write_baseline(session)
-    mending = options.fix or options.diff
-    outcome = session.mend(unsafe=options.unsafe_fixes) if mending else session.lint()
+    fixing = options.fix or options.diff
+    outcome = session.fix(unsafe=options.unsafe_fixes) if fixing else session.lint()
     if options.diff:
         _print(_on_terminal(outcome.diff()) if sys.stdout.isatty() else outcome.diff(), sys.stdout)
     elif options.fix:
