@@ -32,7 +32,7 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.source.positions import span
-from dl_lint.source.syntax import Assignment, called, dotted, targets
+from dl_lint.source.syntax import Assignment, called, dotted, option_name, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -349,9 +349,70 @@ def ignored_options(program: Program) -> Iterator[tuple[ast.Call, str, tuple[Loa
                 and here
                 and all(workers(program, one) == "none" for one in here)
                 and not entry_points.is_imported(program, file)
-                and not options.is_read(program, call)
+                and not _may_be_read(program, call)
             ):
                 yield call, name, here
+
+
+_SHOWING = frozenset({"print", "pprint", "str", "repr", "format"})
+"""Functions that show all options, and read none."""
+
+_MOST_HANDED = 40
+"""Functions that the options of a script are followed into."""
+
+
+def _may_be_read(program: Program, call: ast.Call) -> bool:
+    """Whether the option that an ``add_argument`` call declares may be read: as an attribute of what the file parses,
+    or with all the others, where that is handed to something that is not known. Of options that another file parses,
+    nothing is known."""
+    file, option = program.site(call).scope.file, option_name(call)
+    names = {_parsed_as(program, one) for method in options.PARSING for one in file.methods.get(method, ())}
+    if not names or None in names:
+        return True
+    loads = [load for scope in file.scopes for one in names if one is not None for load in scope.loads.get(one, ())]
+    followed: set[tuple[Scope, str]] = set()
+    for load in loads:
+        above = program.parents.get(load)
+        if isinstance(above, ast.Attribute):
+            if above.attr in (option, "__dict__"):
+                return True
+            continue
+        params = _handed_to(program, above, load)
+        if params is None or len(followed) > _MOST_HANDED:
+            return True
+        new = params - followed
+        followed |= new
+        loads += (
+            it for function, name in new for one in classes.with_inner(function) for it in one.loads.get(name, ())
+        )
+    return False
+
+
+def _parsed_as(program: Program, parse: ast.Call) -> str | None:
+    """The name that the parsed options get: the first, where others are left over."""
+    above = program.parents.get(parse)
+    target = above.targets[0] if isinstance(above, ast.Assign) and len(above.targets) == 1 else None
+    if isinstance(target, ast.Tuple):
+        target = target.elts[0]
+    return target.id if isinstance(target, ast.Name) else None
+
+
+def _handed_to(program: Program, above: ast.AST | None, load: ast.Name) -> set[tuple[Scope, str]] | None:
+    """The parameters that a name is passed for; None where it goes elsewhere."""
+    call = program.parents.get(above) if isinstance(above, ast.keyword) else above
+    if not isinstance(call, ast.Call) or call.func is load:
+        return None
+    if called(call) in _SHOWING:
+        return set()
+    entered = call_graph.entered(program, call)
+    if not entered:
+        return None
+    if isinstance(above, ast.keyword):
+        return {(one, above.arg) for one in entered} if above.arg is not None else None
+    at = call.args.index(load)
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(at >= len(one.positions) for one in entered):
+        return None
+    return {(one, one.positions[at]) for one in entered}
 
 
 def placement(program: Program, value: Value) -> str:

@@ -22,7 +22,6 @@ from dl_lint.flow.values import (
     alternatives,
     union,
 )
-from dl_lint.source.syntax import called, option_name
 
 if TYPE_CHECKING:
     from dl_lint.flow.program import Program
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
 
 _PARSE = frozenset({"parse_args", "parse_intermixed_args"})
 _PARSE_SOME = frozenset({"parse_known_args", "parse_known_intermixed_args"})
+PARSING = _PARSE | _PARSE_SOME
+"""Methods of a parser that read the command line."""
+
 _GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
 
 
@@ -100,42 +102,6 @@ def _parents(program: Program, parser: Value) -> tuple[Value, ...]:
             waiting += (parent for parent in new if parent not in found)
             found |= dict.fromkeys(new)
     return tuple(found)
-
-
-_SHOWING = frozenset({"print", "pprint"})
-"""Functions that show all options, and read none."""
-
-
-def is_read(program: Program, call: ast.Call) -> bool:
-    """Whether the option that an ``add_argument`` call declares may be read: as an attribute of what the file parses,
-    or with all the others, where that is handed on. Of options that another file parses, nothing is known."""
-    file, name = program.site(call).scope.file, option_name(call)
-    parsing = [one for method in (*_PARSE, *_PARSE_SOME) for one in file.methods.get(method, ())]
-    names = {_name_of(program, one) for one in parsing}
-    if not names or None in names:
-        return True
-    loads = (load for scope in file.scopes for one in names if one is not None for load in scope.loads.get(one, ()))
-    return any(_reads(program.parents.get(load), name) for load in loads)
-
-
-def _name_of(program: Program, parse: ast.Call) -> str | None:
-    """The name that the parsed options get: the first, where others are left over."""
-    above = program.parents.get(parse)
-    target = above.targets[0] if isinstance(above, ast.Assign) and len(above.targets) == 1 else None
-    if isinstance(target, ast.Tuple):
-        target = target.elts[0]
-    return target.id if isinstance(target, ast.Name) else None
-
-
-def _reads(above: ast.AST | None, name: str) -> bool:
-    """Whether the node above a name of parsed options reads ``name`` of them, or hands all of them on."""
-    match above:
-        case ast.Attribute(attr=attr):
-            return attr in (name, "__dict__")
-        case ast.Call():
-            return called(above) not in _SHOWING
-        case _:
-            return True
 
 
 def declared(program: Program, call: ast.Call) -> Value:
