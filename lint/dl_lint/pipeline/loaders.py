@@ -336,8 +336,8 @@ _WORKERS = frozenset({"worker", "workers", "nworkers", "cpu", "cpus"})
 def ignored_options(program: Program) -> Iterator[tuple[ast.Call, str, tuple[Loader, ...]]]:
     """The options for a number of workers that nothing reads, in files whose loaders have none: where each is
     declared, its name and these loaders."""
-    for name, calls in program.modules.options.items():
-        for call in calls if not _WORKERS.isdisjoint(name.lower().split("_")) else ():
+    for name, calls in tuple(program.modules.options.items()):  # files that are read meanwhile declare more
+        for call in tuple(calls) if not _WORKERS.isdisjoint(name.lower().split("_")) else ():
             file = program.site(call).scope.file
             here = tuple(one for one in all_loaders(program) if program.site(one.call).scope.file is file)
             is_number = isinstance(found := options.declared(program, call), Option) and (
