@@ -106,16 +106,23 @@ def _of_schemas(name: str, operand: str) -> str | None:
     for kind in ("Writes", "Fresh", "New", "View", "Read", "Metadata"):
         if any(one.startswith(kind) for one in kinds):
             found = next(one for one in sorted(kinds, reverse=True) if one.startswith(kind))
-            return f"{found} | Draws" if _draws(name) else found
+            draws = " | Draws" if _is_tagged(name, "nondeterministic_seeded") else ""
+            several = " | Several" if any(map(_gives_several, schemas)) else ""
+            return found + draws + several + (" | Sized" if _is_tagged(name, "dynamic_output_shape") else "")
     return None
 
 
-def _draws(name: str) -> bool:
-    """Whether an operator uses the global generator, as torch tags it."""
+def _is_tagged(name: str, tag: str) -> bool:
+    """Whether torch tags an operator so: ``nondeterministic_seeded`` are those that use the global generator."""
     import torch
 
     operator = getattr(torch.ops.aten, name)
-    return any(torch.Tag.nondeterministic_seeded in getattr(operator, one).tags for one in operator.overloads())
+    return any(getattr(torch.Tag, tag) in getattr(operator, one).tags for one in operator.overloads())
+
+
+def _gives_several(schema: Any) -> bool:
+    """Whether an overload gives a tuple or a list."""
+    return len(schema.returns) > 1 or any("List" in str(one.type) for one in schema.returns)
 
 
 def _fills_argument(schema: Any) -> bool:
@@ -177,7 +184,7 @@ def _tried(name: str) -> str | None:
             except Exception:
                 continue
             if isinstance(found, tuple):
-                return "Fresh[self]"
+                return "Fresh[self] | Several"
             if isinstance(found, torch.Tensor):
                 if found.layout != tensor.layout:
                     return "Fresh[self]"

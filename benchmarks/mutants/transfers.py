@@ -240,6 +240,51 @@ def _reads_each_step(body: Sequence[ast.stmt]) -> bool:
     )
 
 
+def _copied(code: Code, loop: ast.For) -> Iterator[tuple[ast.Assign, ast.Call, str]]:
+    """The statements of a loop's body that give the copy of a batch a name."""
+    for copy in copies(code, loop):
+        statement = code.up[copy]
+        if isinstance(statement, ast.Assign) and statement in loop.body and len(statement.targets) == 1:
+            target = statement.targets[0]
+            if isinstance(target, ast.Name):
+                yield statement, copy, target.id
+
+
+@operator("DL109")
+def read_each(code: Code, flow: Flow) -> Making:
+    """Prints each element of a part of the batch that a training loop has brought to the device."""
+    for loop, _ in flow.training_loops():
+        for statement, _, name in [*_copied(code, loop)][-1:]:
+            text = f"print([one.item() for one in {name}.flatten()])"
+            yield partial(lambda it, text: Fault([after(code, it, text)], [it]), statement, text)
+
+
+@operator("DL110")
+def bring_straight_back(code: Code, flow: Flow) -> Making:
+    """Copies a part of the batch to the device once more, under another name, to print it from there."""
+
+    def make(statement: ast.Assign, copy: ast.Call) -> Fault:
+        return Fault([before(code, statement, f"seen = {code.text(copy)}\nprint(seen.cpu().numpy())")], [statement])
+
+    for loop, _ in flow.training_loops():
+        for statement, copy, _ in [*_copied(code, loop)][:1]:
+            yield partial(make, statement, copy)
+
+
+@operator("DL111")
+def pin_nowhere(code: Code, flow: Flow) -> Making:
+    """Drops ``pin_memory`` of all loaders of the checkout, where one feeds training by copies that wait."""
+    named = {call for call in code.calls["DataLoader"] if has(flow, call, "pin_memory")}
+    pinned = [it for it in flow.loaders if it in named]
+    if named - set(pinned) or not any(_is_pinned(flow, it) for it in pinned):
+        return
+    for loop, loaders in flow.training_loops():
+        if _moves(code, loop, non_blocking=False) and all(_is_pinned(flow, it) for it in loaders):
+            edits = [change(code, it, {"pin_memory": REMOVED}) for it in pinned]
+            yield Fault(edits, flow.loaders)
+            return
+
+
 def tensors_of(code: Code, loop: ast.For) -> list[str]:
     """The names of a batch that are tensors on the host at the start of a pass: those that the loop copies itself."""
     found = []

@@ -169,6 +169,9 @@ IDIOMS: dict[str, dict[str, str]] = {
     "do-not-wait-for-the-stream": {"head": PREFETCHER},
     "print-every-step": {"step": "if step % 10 == 0:\n    print(loss.item())"},
     "read-twice": {},
+    "read-each": {},
+    "bring-straight-back": {},
+    "pin-nowhere": {"loader": PINNED},
     "iterator-anew": {},
     "no-workers-for-an-option": {"loader": PERSISTENT},
     "option-without-workers": {"loader": IDLE},
@@ -286,7 +289,7 @@ IDIOMS: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 QUICK = ("give-workers", "keep-the-list", "retain", "open-early", "freeze-the-generator", "unpin", "wrap-in-a-lambda")
-ONLY_ADVICE = {"take-workers", "pad-the-evaluation", "print-every-step"}
+ONLY_ADVICE = {"take-workers", "pad-the-evaluation", "print-every-step", "pin-nowhere"}
 
 
 @pytest.fixture(scope="module")

@@ -54,6 +54,14 @@ class Metadata(_Word):
     """A fact that is known without the values: a shape, a dtype."""
 
 
+class Several(_Word):
+    """May be a tuple or a list of tensors, by the arguments."""
+
+
+class Sized(_Word):
+    """A tensor whose size depends on the values of what is given: the host waits for a device."""
+
+
 class OnDevice(_Word):
     """What is named, or what it holds, copied to the accelerator."""
 

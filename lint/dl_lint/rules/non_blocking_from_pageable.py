@@ -57,6 +57,7 @@ from dl_lint.flow.values import Batch, Loader, Tensor, Value, alternatives, pres
 from dl_lint.pipeline import training
 from dl_lint.rule import Finding, Fix, Related, rule
 from dl_lint.source.syntax import called
+from dl_lint.transfers import copies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +79,7 @@ def non_blocking_from_pageable(project: Project) -> Iterator[Finding]:
             yield _of_copy(project, transfer, cast[0], ", unless it was of that dtype already")
         if not unpinned + computed or any(_may_be_pinned(project, one) for one in sources):
             continue
-        if len(unpinned + computed) < len(sources) and not (unpinned and _nobody_pins(project, transfer.call)):
+        if len(unpinned + computed) < len(sources) and not (unpinned and copies.nobody_pins(project, transfer.call)):
             continue
         if unpinned:
             # Where more than these may be copied here, nobody in the sub-project pins; only these are known to feed it.
@@ -140,12 +141,6 @@ def _of_copy(project: Project, transfer: Transfer, copy: ast.AST, unless: str = 
         "copy what the loader gives to the device first, and compute there",
         (Related(made, "this makes a new tensor in pageable memory"),),
     )
-
-
-def _nobody_pins(project: Project, near: ast.AST) -> bool:
-    """Whether no loader of the sub-project may pin, so that what is not known of a batch does not matter."""
-    nearby = [loader for loader in project.loaders() if project.are_near(loader.call, near)]
-    return not project.mentions(near, ".pin_memory()") and all(project.pins(one) == "no" for one in nearby)
 
 
 def _in_order(project: Project, loaders: list[Loader]) -> tuple[Loader, ...]:

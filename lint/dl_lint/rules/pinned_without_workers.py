@@ -42,6 +42,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dl_lint.rule import Finding, Related, rule
+from dl_lint.transfers import copies
 
 if TYPE_CHECKING:
     import ast
@@ -58,7 +59,7 @@ def pinned_without_workers(project: Project) -> Iterator[Finding]:
         if project.workers(loader) != "none" or project.pins(loader) != "yes":
             continue
         if moved is None:
-            moved = _moved(project)
+            moved = copies.bringing(project)
         copy = moved.get(loader.call)
         if copy is None:
             continue
@@ -72,14 +73,3 @@ def pinned_without_workers(project: Project) -> Iterator[Finding]:
             "give the loader workers, or leave `pin_memory` out",
             (Related(place, "its batches go to the device here"),),
         )
-
-
-def _moved(project: Project) -> dict[ast.AST, Transfer]:
-    """The copy that brings the batches of a loader, by the call that makes it, to the device: one that the host waits
-    for, if there is one."""
-    found: dict[ast.AST, Transfer] = {}
-    for transfer in sorted(project.transfers(), key=lambda one: one.asynchronous is not False):
-        if transfer.destination == "device":
-            for loader in project.batches_in(transfer.receiver):
-                found.setdefault(loader.call, transfer)
-    return found

@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING
 
 from dl_lint import edits
 from dl_lint.rule import Finding, Fix, Related, rule
-from dl_lint.transfers.host_reads import early_reads
+from dl_lint.transfers.synchronisation import early_reads
 
 if TYPE_CHECKING:
     import ast
@@ -57,15 +57,15 @@ if TYPE_CHECKING:
 
 @rule("DL104", severity="bug")
 def unsynchronized_host_copy(project: Project) -> Iterator[Finding]:
-    for early in early_reads(project):
-        read = project.place(early.read)
+    for copy, looked_at in early_reads(project):
+        read = project.place(looked_at)
         yield Finding(
-            project.place(early.copy),
+            project.place(copy),
             f"this copy may still be under way when the host reads it at {project.told(read)}: what it sees is "
             "whatever was in that memory before",
             "leave `non_blocking=True` out, or call `torch.cuda.synchronize()` before the first read",
             (Related(read, "read here, and nothing has waited for the copy"),),
-            _fix(project, early.copy),
+            _fix(project, copy),
         )
 
 

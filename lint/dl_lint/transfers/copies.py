@@ -25,7 +25,7 @@ from dl_lint.flow.values import (
     Value,
     alternatives,
 )
-from dl_lint.pipeline import loaders, workers
+from dl_lint.pipeline import loaders, loops, workers
 from dl_lint.source.positions import span
 
 if TYPE_CHECKING:
@@ -157,6 +157,42 @@ def pinning_loader(program: Program, transfer: Transfer) -> Loader | None:
         return None
     pinning = [one for one in batches if not one.prepared and loaders.pins(program, one) == "yes"]
     return min(pinning, key=lambda one: loaders.workers(program, one) == "none", default=None)
+
+
+def is_on_host(value: Value) -> bool:
+    """Whether a value may be on the host before it is copied."""
+    return any(
+        isinstance(one, Batch) or (isinstance(one, Tensor) and one.placement in ("pinned", "pageable", "cpu", "host"))
+        for one in alternatives(value)
+    )
+
+
+def is_pinned(move: Transfer) -> bool:
+    found = alternatives(move.receiver)
+    return bool(found) and all(isinstance(one, Tensor) and one.placement == "pinned" for one in found)
+
+
+def is_from_device(program: Program, move: Transfer) -> bool:
+    """Whether ``host.copy_(source)`` may copy from the device. A plain copy within the host is done when it returns."""
+    return bool(move.call.args) and not is_on_host(program.value(move.call.args[0]))
+
+
+def bringing(program: Program) -> dict[ast.AST, Transfer]:
+    """The copy that brings the batches of a loader, by the call that makes it, to the device: one that the host waits
+    for, if there is one."""
+    found: dict[ast.AST, Transfer] = {}
+    for one in sorted(transfers(program), key=lambda one: one.asynchronous is not False):
+        if one.destination == "device":
+            for loader in loops.batches_in(one.receiver):
+                if not loader.prepared:
+                    found.setdefault(loader.call, one)
+    return found
+
+
+def nobody_pins(program: Program, near: ast.AST) -> bool:
+    """Whether no loader of the sub-project may pin, so that what is not known of a batch does not matter."""
+    nearby = [loader for loader in loaders.all_loaders(program) if program.are_near(loader.call, near)]
+    return not program.mentions(near, ".pin_memory()") and all(loaders.pins(program, one) == "no" for one in nearby)
 
 
 def collated(program: Program, loader: Loader) -> tuple[Class, ...] | None:

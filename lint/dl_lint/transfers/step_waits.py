@@ -141,4 +141,4 @@ def _waits(program: Program, run: Steps, step: Step) -> Iterator[Wait]:
             continue
         waited.add(group)
         beside = tuple(other.node for call in one.calls for other in run.beside.get(call, ()))
-        yield Wait(one.node, one.loop, beside)
+        yield Wait(one.node, one.loop.node if one.loop is not None else None, beside)

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from dl_lint.flow import call_graph, effects
+from dl_lint.flow import call_graph, effects, enclosing
 from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.outcomes import by_default, truth
+from dl_lint.flow.scopes import Scope
 from dl_lint.flow.values import UNKNOWN as NOT_KNOWN
-from dl_lint.flow.values import External, Frame, Function, Instance, Made, Tensor, alternatives
+from dl_lint.flow.values import Batch, External, Frame, Function, Instance, Made, Tensor, alternatives
 from dl_lint.pipeline import loaders, loops, ranks, trip_counts
 from dl_lint.source.syntax import (
     Comprehension,
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
-    from dl_lint.flow.scopes import Scope
+    from dl_lint.flow.scopes import Binding
+    from dl_lint.flow.values import Value
 
 DEEPEST = 3
 """Calls that a step is followed into."""
@@ -54,7 +56,47 @@ _TO_THE_HOST = ("Read", "Array")
 
 Place = Literal["device", "host", "unknown"]
 
-Kind = Literal["launch", "forward", "read", "decision", "synchronisation"]
+Form = Literal["unknown", "tensor", "mask", "array", "container"]
+
+Kind = Literal["launch", "forward", "work", "copy", "return", "read", "decision", "synchronisation"]
+
+_SINGLE = ("View", "Fresh", "New", "Cast", "Writes")
+"""What a method or function is marked as that gives a tensor, where it does not give several."""
+
+_TESTS = frozenset(
+    {"eq", "ne", "gt", "ge", "lt", "le", "isnan", "isfinite", "isinf", "bool", "logical_not", "logical_and"}
+)
+"""Methods of a tensor that give truth values."""
+
+_OF_CONTAINERS = frozenset({"copy", "index", "items", "values", "get", "pop"})
+"""Methods of a tensor that a list or a dict has too."""
+
+
+_LOOKING = ("Read", "Fresh", "Cast", "Writes")
+"""What is marked as reading the memory of a tensor of the host on the spot."""
+
+_BLOCKING = frozenset({"item", "cpu", "tolist", "numpy", "nonzero"})
+"""Methods of a tensor of the device that return once all work queued before is done."""
+
+_WAITING = ("synchronize", "sync", "wait", "query", "barrier", "join", "result")
+"""Parts of the names of what waits for the device, or may."""
+
+_OF_STREAMS = ("synchronize", "wait_stream", "wait_event", "Event", "query", "current_stream", "Stream")
+"""Calls that show that a file knows of streams: what it hands on may be awaited by whoever reads it."""
+
+_ADDING = frozenset({"append", "extend", "add", "insert", "appendleft"})
+"""Methods of a container that take something in."""
+
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_ONLY_NUMBERS = (ast.Sub, ast.Div, ast.Pow, ast.MatMult)
+"""Operators that lists do not have, or hold tensors and numbers to each other."""
+
+
+class Each(NamedTuple):
+    """A loop of which a value is one pass's: over the elements of a tensor, over numbers, or over other things."""
+
+    node: LoopNode
+    over: Literal["elements", "numbers", "others"] = "others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +105,30 @@ class Held:
 
     place: Place = "unknown"
     certain: bool = False
-    """Whether it is a tensor for certain; what a function that is not known makes of tensors may be a number."""
+    """Whether it is of tensors for certain; what a function that is not known makes of tensors may be a number."""
+    form: Form = "unknown"
+    """Whether it is one tensor for certain, one of truth values, an array, or a list, tuple or dict of such."""
+    may_be_back: bool = False
+    """Whether it is on the device in one case, and brought back to the host in another."""
     reads: frozenset[int] = frozenset()
     """Of a value on the host, the numbers of the reads that it comes of."""
-    loop: LoopNode | None = None
-    """The loop over parameters, or over elements of a tensor, of one of which it is."""
+    copies: frozenset[int] = frozenset()
+    """Of a value on the device, the numbers of the copies that brought it there as it is."""
+    loop: Each | None = None
+    pending: frozenset[int] = frozenset()
+    """Of a value on the host, the numbers of the copies that bring it there without a wait."""
     parts: tuple[tuple[object, Held], ...] = ()
     """Those of a tuple by position and of a dict by key, where they are known."""
+
+    @property
+    def is_tensor(self) -> bool:
+        return self.form in ("tensor", "mask")
 
     def part(self, key: object) -> Held:
         return dict(self.parts).get(key, replace(self, parts=()))
 
+
+Copies = dict[int, tuple[ast.Call, Scope]]
 
 UNKNOWN = Held()
 HOST = Held("host")
@@ -85,20 +140,34 @@ def joined(values: Iterable[Held]) -> Held:
     found = list(values)
     device = [one for one in found if one.place == "device"]
     on_host = bool(found) and all(one.place == "host" for one in found)
+    forms = {one.form for one in found}
     return Held(
         "device" if device else "host" if on_host else "unknown",
         any(one.certain for one in device),
+        forms.pop() if len(forms) == 1 else "tensor" if forms == {"tensor", "mask"} else "unknown",
+        any(one.may_be_back for one in found),
         frozenset(number for one in found for number in one.reads),
+        frozenset(number for one in found for number in one.copies),
         next((one.loop for one in found if one.loop is not None), None),
+        frozenset(number for one in found for number in one.pending),
     )
+
+
+def either(values: Iterable[Held]) -> Held:
+    """What is one of several values."""
+    found = list(values)
+    held = joined(found)
+    is_back = held.place == "device" and any(one.place == "host" and one.reads for one in found)
+    return replace(held, may_be_back=held.may_be_back or is_back)
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something that a step comes to at ``node``, through ``calls``; ``always``, or in some steps only.
 
-    A launch gives the device much to do; a forward pass is a part of that. A read has the host wait until the device
-    has done all that is queued. So does a decision: of what the device has computed it depends what runs next.
+    A launch gives the device much to do; a forward pass is a part of that, and work, in code that is not known, may be.
+    A copy brings a tensor to the device. A read has the host wait until the device has done all that is queued. So does
+    a decision: of what the device has computed it depends what runs next, or how large that is.
     """
 
     kind: Kind
@@ -106,7 +175,7 @@ class Event:
     calls: tuple[ast.Call, ...]
     always: bool
     number: int
-    loop: LoopNode | None = None
+    loop: Each | None = None
     """Of a read that each pass of a loop has, that loop."""
 
 
@@ -121,6 +190,8 @@ class _Place:
     returned: list[Held] = field(default_factory=list)
     losses: frozenset[str] = frozenset()
     """The names of what has a backward pass in the function."""
+    captured: frozenset[str] = frozenset()
+    """The names that functions and classes within it read."""
 
 
 class Steps:
@@ -131,8 +202,20 @@ class Steps:
         self.events: list[Event] = []
         self.needed: set[int] = set()
         """The reads of which the step goes on to compute."""
+        self.used: set[int] = set()
+        """The copies to the device of which something is computed there, or whose result is handed on."""
+        self.taken_back: dict[int, list[ast.AST]] = {}
+        """Of a copy to the device, the reads that bring back what it brought there."""
         self.beside: dict[ast.Call, list[Event]] = {}
         """Of a call that enters one of several functions, the reads of those whose events are not among ``events``."""
+        self.early_reads: dict[ast.Call, ast.AST] = {}
+        """Of a copy to the host that the host does not wait for, the first read of its result before it has waited."""
+        self._under_way: dict[int, tuple[ast.Call, Scope]] = {}
+        """The copies to the host that nobody has waited for, each with the function that makes it."""
+        self.begun: dict[LoopNode, int] = {}
+        """How many events there were before a loop."""
+        self._given: dict[ast.Call, list[Held]] = {}
+        """What ``enumerate`` and ``zip`` were given."""
         self._moves = False
         self._entered = 0
         self._numbers = 0
@@ -146,20 +229,55 @@ class Steps:
         if not isinstance(node, ast.comprehension):
             self._block(at, node.body)
 
-    def _add(self, kind: Kind, node: ast.AST, at: _Place, loop: LoopNode | None = None) -> int:
+    def run_whole(self, function: Scope) -> None:
+        """Interpret a function, or what a module does on import, of whose parameters nothing is known."""
+        at = _Place(function, {}, losses=_losses(self.program, function), captured=_captured(function))
+        match function.node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() as node:
+                self._block(at, node.body)
+            case ast.Lambda(body=body):
+                self._hand_on(at, body, self._value(at, body))
+            case None:
+                self._block(at, function.file.syntax.module.body)
+
+    def _use(self, *values: Held) -> None:
+        """Note that something is computed of values, or that they go where they are not followed."""
+        for one in values:
+            self.used |= one.copies
+
+    def _look(self, at: _Place, node: ast.AST, *values: Held) -> None:
+        """Note that the host looks at values, in the function that copied them if they are on their way."""
+        for number in (number for one in values if one.form != "container" for number in one.pending):
+            copy, function = self._under_way.get(number, (None, None))
+            if copy is not None and function is at.function:
+                self.early_reads.setdefault(copy, node)
+
+    def _hand_on(self, at: _Place, node: ast.AST, *values: Held) -> None:
+        """Note that arrays go to who does not know of the copies, where nothing shows that it may."""
+        if not any(at.function.file.methods.get(name) for name in _OF_STREAMS):
+            self._look(at, node, *(one for one in values if one.form == "array"))
+
+    def _add(self, kind: Kind, node: ast.AST, at: _Place, loop: Each | None = None) -> int:
         self._numbers += 1
         self.events.append(Event(kind, node, at.calls, at.always, self._numbers, loop))
         return self._numbers
 
     def _read(self, node: ast.AST, held: Held, at: _Place) -> Held:
+        self._under_way.clear()
         number = self._add("read", node, at, held.loop)
+        for copy in held.copies:
+            self.taken_back.setdefault(copy, []).append(node)
         return Held("host", reads=held.reads | {number}, loop=held.loop)
 
     # --- statements ------------------------------------------------------------------------
 
     def _block(self, at: _Place, body: list[ast.stmt]) -> None:
         for stmt in body:
-            self._statement(at, stmt)
+            if isinstance(stmt, ast.If):
+                if self._if(at, stmt):
+                    return
+            else:
+                self._statement(at, stmt)
 
     def _statement(self, at: _Place, stmt: ast.stmt) -> None:
         match stmt:
@@ -168,16 +286,18 @@ class Steps:
                 for target in targets(stmt):
                     self._bind(at, target, held)
             case ast.AugAssign(target=target, value=value):
-                self._bind(at, target, joined([self._value(at, target), self._value(at, value)]))
+                self._bind(at, target, self._computed(at, target, value))
             case ast.Return(value=value):
                 at.returned.append(self._value(at, value))
-            case ast.If():
-                self._if(at, stmt)
+                self._hand_on(at, stmt, at.returned[-1])
+                if not at.calls:
+                    self._use(at.returned[-1])
             case ast.For() | ast.AsyncFor():
                 self._for(at, stmt)
             case ast.While(test=test, body=body):
                 self._test(at, test)
                 self._block(at, body)
+                self._carry(at, stmt)
             case ast.With() | ast.AsyncWith():
                 for item in stmt.items:
                     held = self._value(at, item.context_expr)
@@ -199,29 +319,42 @@ class Steps:
                     if isinstance(child, ast.expr):
                         self._value(at, child)
 
-    def _if(self, at: _Place, stmt: ast.If) -> None:
+    def _if(self, at: _Place, stmt: ast.If) -> bool:
+        """Whether it is known to leave the block that it stands in."""
         outcome = self._outcome(at, stmt.test)
         self._test(at, stmt.test, decides=outcome is None)
         if outcome is not None:
-            self._block(at, stmt.body if outcome else stmt.orelse)
-            return
-        always, before = at.always, dict(at.names)
-        arms = []
+            arm = stmt.body if outcome else stmt.orelse
+            self._block(at, arm)
+            return _leaves(arm)
+        always, before, under_way = at.always, dict(at.names), dict(self._under_way)
+        arms, left = [], []
         for body, taken in ((stmt.body, True), (stmt.orelse, False)):
-            at.names = dict(before)
+            at.names, self._under_way = dict(before), dict(under_way)
             at.always = always and self._is_usual(stmt.test, taken)
             self._block(at, body)
-            if not body or not isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break):
+            if not _leaves(body):
                 arms.append(at.names)
+                left.append(self._under_way)
+        self._under_way = _in_all(under_way, left)
         at.always = always
         at.names = _merged(arms) if arms else before
+        return False
 
     def _for(self, at: _Place, stmt: ForStatement) -> None:
         over = self._value(at, stmt.iter)
+        self.begun[stmt] = self._numbers
         self._bind(at, stmt.target, self._element(at, stmt.iter, over, stmt))
         self._block(at, stmt.body)
+        self._carry(at, stmt)
         at.names = {name: replace(held, loop=None) for name, held in at.names.items()}
         self._block(at, stmt.orelse)
+
+    def _carry(self, at: _Place, loop: ForStatement | ast.While) -> None:
+        """A name that a pass reads before it binds it has what the pass before left there."""
+        for name, held in at.names.items():
+            if held.copies and _is_read_first(self.program, at.function, name, loop):
+                self._use(held)
 
     def _try(self, at: _Place, stmt: TryStatement) -> None:
         self._block(at, stmt.body)
@@ -232,9 +365,10 @@ class Steps:
 
     def _at_times(self, at: _Place, body: list[ast.stmt]) -> None:
         """Interpret what only some steps come to."""
-        always, before = at.always, dict(at.names)
+        always, before, under_way = at.always, dict(at.names), dict(self._under_way)
         at.always = False
         self._block(at, body)
+        self._under_way = _in_all(under_way, [under_way, self._under_way])
         at.always, at.names = always, _merged([before, at.names])
 
     def _bind(self, at: _Place, target: ast.expr, held: Held) -> None:
@@ -243,12 +377,17 @@ class Steps:
                 for position, part in enumerate(target.elts):
                     self._bind(at, part.value if isinstance(part, ast.Starred) else part, held.part(position))
             case ast.Subscript(value=base, slice=index):
-                self._value(at, index)
+                self._use(held, self._value(at, index))
+                self._hand_on(at, target, held)
+                if _is_slice(index):
+                    self._look(at, target, held)
                 name = dotted(base)
                 if name is not None:
                     at.names[name] = joined([at.names.get(name, UNKNOWN), held])
             case _:
                 name = dotted(target)
+                if name is None or "." in name or name in at.captured:
+                    self._use(held)
                 if name is not None:
                     at.names[name] = held
 
@@ -257,6 +396,8 @@ class Steps:
     def _test(self, at: _Place, test: ast.expr, decides: bool = True) -> None:
         """A test of a value that the device computes is a decision, and so is one of a number that was read."""
         held = self._value(at, test)
+        self._use(held)
+        self._look(at, test, held)
         if decides:
             self.needed |= held.reads
             if held.place == "device" and at.always:
@@ -273,6 +414,14 @@ class Steps:
             case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
                 if self._peek(at, left).place == "device":
                     return isinstance(op, ast.IsNot)
+            case ast.Attribute(value=of, attr="is_cuda") if self._peek(at, of).place == "device":
+                return True
+            case ast.Compare(
+                left=ast.Attribute(value=ast.Attribute(value=of, attr="device"), attr="type"),
+                ops=[ast.Eq() | ast.In()],
+                comparators=[kinds],
+            ) if self._peek(at, of).place == "device":
+                return "cuda" in ast.unparse(kinds)
         return truth(self.program, test)
 
     def _peek(self, at: _Place, expr: ast.expr) -> Held:
@@ -316,11 +465,11 @@ class Steps:
             case ast.Tuple() | ast.List():
                 held = [self._value(at, one) for one in expr.elts]
                 parts = () if any(isinstance(one, ast.Starred) for one in expr.elts) else tuple(enumerate(held))
-                return replace(joined(held), parts=parts)
+                return replace(joined(held), form="container", parts=parts)
             case ast.Dict(keys=keys, values=values):
                 held = [self._value(at, one) for one in values]
                 named = [(key.value, one) for key, one in zip(keys, held, strict=True) if isinstance(key, ast.Constant)]
-                return replace(joined(held), parts=tuple(named) if len(named) == len(held) else ())
+                return replace(joined(held), form="container", parts=tuple(named) if len(named) == len(held) else ())
             case ast.Compare(ops=[ast.Is() | ast.IsNot(), *_]):
                 for one in children(expr):
                     self._value(at, one)
@@ -344,12 +493,32 @@ class Steps:
                     self._formatted(at, expr, part)
                 return HOST
             case ast.BinOp(left=ast.Constant(value=str()), right=right):
-                self._value(at, right)
+                self._use(self._value(at, right))
                 return HOST
+            case ast.BinOp(left=left, right=right):
+                return self._computed(at, left, right, sure=isinstance(expr.op, _ONLY_NUMBERS))
+            case ast.UnaryOp(operand=operand):
+                return self._computed(at, operand)
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                compared = self._computed(at, left, *others, sure=isinstance(ops[0], _ORDERS))
+                return replace(compared, form="mask" if compared.is_tensor else "unknown")
             case ast.Lambda():
                 return UNKNOWN
             case _:
-                return joined([self._value(at, one) for one in children(expr) if isinstance(one, ast.expr)])
+                found = [self._value(at, one) for one in children(expr) if isinstance(one, ast.expr)]
+                self._use(*found)
+                return replace(joined(found), form="unknown", copies=frozenset())
+
+    def _computed(self, at: _Place, *operands: ast.expr, sure: bool = False) -> Held:
+        """What an operator gives: a tensor if one of its operands is one, or one on the device that has no other
+        ``sure`` meaning for lists."""
+        found = [self._value(at, one) for one in operands]
+        self._use(*found)
+        self._look(at, operands[0], *found)
+        held = joined(found)
+        is_tensor = any(one.is_tensor for one in found) or (sure and held.place == "device")
+        form: Form = "mask" if held.form == "mask" else "tensor" if is_tensor else "unknown"
+        return replace(held, form=form, copies=frozenset(), pending=frozenset())
 
     def _name(self, at: _Place, expr: ast.Name) -> Held:
         held = at.names.get(expr.id)
@@ -376,6 +545,10 @@ class Steps:
         if name is not None and name in at.names:
             return self._loss(at, name, at.names[name])
         held = self._value(at, expr.value)
+        if expr.attr in ("device", "is_cuda"):
+            self._use(held)  # what else goes there is decided by it
+        if held.pending and not self.program.models.has(f"torch.Tensor.{expr.attr}", "View"):
+            return HOST
         if expr.attr == "grad":
             return Held("device", certain=True, loop=held.loop) if self._moves else UNKNOWN
         if held.place == "device":
@@ -391,7 +564,21 @@ class Steps:
             return base.part(expr.slice.value)
         if base.place == "host" and index.place == "device" and index.certain:
             return self._read(expr, index, at)
-        return replace(base, parts=(), loop=index.loop if base.certain and index.loop is not None else base.loop)
+        self._use(index)
+        if index.form == "mask" and base.place == "device" and isinstance(expr.ctx, ast.Load):
+            self._use(base)
+            if at.always:
+                self._add("decision", expr, at)
+        form: Form = "unknown" if base.form == "container" else base.form
+        if base.place == "device" and (index.form == "mask" or isinstance(expr.slice, ast.Tuple)):
+            form = "tensor"
+        loop = base.loop
+        if index.loop is not None and base.is_tensor and index.loop.over == "numbers":
+            is_made_before = not _binds(self.program, at.function, dotted(expr.value), index.loop.node)
+            loop = Each(index.loop.node, "elements" if is_made_before and not base.may_be_back else "others")
+        elif index.loop is not None and base.certain:
+            loop = index.loop
+        return replace(base, form=form, parts=(), loop=loop)
 
     def _either(self, at: _Place, test: ast.expr, body: ast.expr, orelse: ast.expr) -> Held:
         outcome = self._outcome(at, test)
@@ -403,25 +590,29 @@ class Steps:
             at.always = always and self._is_usual(test, taken)
             found.append(self._value(at, arm))
         at.always = always
-        return joined(found)
+        return either(found)
 
     def _comprehension(self, at: _Place, expr: Comprehension) -> Held:
         outer = dict(at.names)
         for clause in expr.generators:
             over = self._value(at, clause.iter)
+            self.begun[clause] = self._numbers
             self._bind(at, clause.target, self._element(at, clause.iter, over, clause))
             for test in clause.ifs:
                 self._test(at, test, decides=self._outcome(at, test) is None)
         made = [expr.key, expr.value] if isinstance(expr, ast.DictComp) else [expr.elt]
         held = joined([self._value(at, one) for one in made])
         at.names = outer
-        return replace(held, loop=None)
+        return replace(held, loop=None, form="container")
 
     def _formatted(self, at: _Place, text: ast.JoinedStr, part: ast.expr) -> None:
         """A tensor in an f-string is read to be written out; what comes of it is a text."""
         held = self._value(at, part.value) if isinstance(part, ast.FormattedValue) else HOST
         if held.place == "device" and held.certain:
             self._read(text, held, at)
+        else:
+            self._use(held)
+            self._look(at, text, held)
 
     def _element(self, at: _Place, iterated: ast.expr, held: Held, loop: LoopNode | None) -> Held:
         """What a ``loop`` within a step takes in each of its passes, or that of the step itself."""
@@ -431,22 +622,26 @@ class Steps:
             return replace(held, loop=None)
         if isinstance(iterated, ast.Call):
             if effects.is_marked(self.program, iterated, "Weights"):
-                each = replace(held, loop=loop)
+                each = replace(held, form="unknown", loop=Each(loop) if loop is not None else None)
                 return replace(each, parts=((0, HOST), (1, each))) if called(iterated).startswith("named_") else each
             if isinstance(iterated.func, ast.Attribute) and iterated.func.attr == "items":
                 return replace(held, parts=((0, HOST), (1, replace(held, parts=()))))
             if isinstance(iterated.func, ast.Attribute) and iterated.func.attr == "values":
                 return held
             if dotted(iterated.func) == "range":
-                return Held("host", loop=loop)
-            if dotted(iterated.func) == "enumerate" and iterated.args:
-                inner = self._element(at, iterated.args[0], held, loop)
-                return replace(inner, parts=((0, HOST), (1, inner)))
-            if dotted(iterated.func) == "zip":
-                inner_ = [self._element(at, one, self._peek(at, one), loop) for one in iterated.args]
-                return replace(joined(inner_), parts=tuple(enumerate(inner_)))
-        is_one_of_many = held.certain or held.place == "unknown"
-        return replace(held, loop=loop if is_one_of_many else None)
+                return Held("host", loop=Each(loop, "numbers") if loop is not None else None)
+            given = self._given.get(iterated) or [held]  # of the step's own loop
+            inner = [self._element(at, node, one, loop) for node, one in zip(iterated.args, given, strict=False)]
+            if inner and dotted(iterated.func) == "enumerate":
+                return replace(inner[0], parts=((0, HOST), (1, inner[0])))
+            if inner and dotted(iterated.func) == "zip":
+                return replace(joined(inner), form="container", parts=tuple(enumerate(inner)))
+        form: Form = "unknown" if held.form == "container" else held.form
+        if loop is None or not (held.certain or held.is_tensor or held.place == "unknown"):
+            return replace(held, form=form, loop=None)
+        return replace(
+            held, form=form, loop=Each(loop, "elements" if held.is_tensor and not held.may_be_back else "others")
+        )
 
     # --- calls -----------------------------------------------------------------------------
 
@@ -458,17 +653,26 @@ class Steps:
             inner = node.value if isinstance(node, ast.keyword | ast.Starred) else node
             given[node] = given[inner] = self._value(at, inner)
         held = list(given.values())
+        if dotted(func) in ("enumerate", "zip"):
+            self._given[call] = [given[node] for node in call.args]
+            return replace(joined(held), form="container")
         if effects.is_backward(self.program, call):
+            self._use(receiver, *held)
             self._backward(at, call, receiver, held)
             return HOST
         if called(call) == "step" and isinstance(func, ast.Attribute) and _is_optimizer(func.value):
+            self._use(*held)
             self._add("launch", call, at)
             self._enter(at, call, _closures(self.program, call), given, receiver)
             return HOST
         if called(call) == "synchronize":
+            self._under_way.clear()
             self._add("synchronisation", call, at)
             return HOST
-        if effects.is_marked(self.program, call, "Collective"):
+        if any(part in called(call).lower() for part in _WAITING):
+            self._under_way.clear()
+        if effects.is_marked(self.program, call, "Collective") and not receiver.pending:
+            self._use(receiver, *held)
             self._add("launch", call, at)
             return joined(held)
         if effects.is_marked(self.program, call, "Weights"):
@@ -482,6 +686,13 @@ class Steps:
             if moved is not None:
                 return moved
         entered = call_graph.entered(self.program, call)
+        if isinstance(func, ast.Attribute) and not entered:
+            if joined(held).pending and func.attr in _ADDING:
+                self._collect(at, func.value, joined(held))
+            if receiver.pending:
+                return self._method_of_copy(at, call, func.attr, receiver)
+            if receiver.place == "unknown" and func.attr in _BLOCKING:
+                self._under_way.clear()
         if not entered and receiver.place == "device" and isinstance(func, ast.Attribute):
             return self._method(at, call, func, receiver, held)
         if not entered and receiver.place == "host" and isinstance(func, ast.Attribute) and self._computes(func.attr):
@@ -489,6 +700,26 @@ class Steps:
         if entered and len(at.calls) < (DEEPEST if at.always else DEEPEST - 1):
             return self._enter(at, call, entered, given, receiver)
         return self._outside(at, call, receiver, held)
+
+    def _collect(self, at: _Place, container: ast.expr, held: Held) -> None:
+        """A list takes in copies that are under way."""
+        name = dotted(container)
+        if name is not None:
+            at.names[name] = replace(joined([at.names.get(name, UNKNOWN), held]), form="container")
+
+    def _method_of_copy(self, at: _Place, call: ast.Call, method: str, receiver: Held) -> Held:
+        """A method of what is on its way to the host."""
+        model = self.program.models.get(f"torch.Tensor.{method}")
+        if receiver.form == "container":
+            kept = method in _OF_CONTAINERS
+            return replace(receiver, form="unknown" if method == "get" else "container") if kept else HOST
+        if model.has("View") and receiver.form != "array":
+            return replace(receiver, parts=())
+        if model.has("Array") and receiver.form != "array":
+            return replace(receiver, form="array", parts=())
+        if receiver.form == "array" or model.has(*_LOOKING):
+            self._look(at, call, receiver)
+        return HOST
 
     def _backward(self, at: _Place, call: ast.Call, receiver: Held, held: list[Held]) -> None:
         """A loss that lies on the host makes the reads it comes of no less needless."""
@@ -503,18 +734,37 @@ class Steps:
         if func.attr == "type" and any(self._makes_on_device(arg) for arg in call.args):
             self._moves = True
             return Held("device", certain=True, loop=receiver.loop)
-        if func.attr not in ("to", "cuda", "xpu", "npu", "cpu"):
+        if func.attr not in ("to", "cuda", "xpu", "npu", "cpu", "copy_"):
             return None
         move = copies.transfer(self.program, call, func)
+        if move.method == "copy_":
+            if move.asynchronous is True and copies.is_pinned(move) and copies.is_from_device(self.program, move):
+                self._bind(at, func.value, self._sent(at, call))
+            return None
         if move.destination == "device":
             self._moves = True
             self.needed |= receiver.reads
-            return Held("device", certain=True, loop=receiver.loop)
+            on_device = receiver.place == "device"
+            brought = receiver.copies if on_device else frozenset({self._add("copy", call, at, receiver.loop)})
+            form: Form = "tensor" if receiver.is_tensor or _is_part(move.receiver) else "unknown"
+            return Held("device", certain=True, form=form, copies=brought, loop=receiver.loop)
         if move.destination != "cpu":
-            return replace(receiver, parts=())
-        if receiver.place != "device":
-            return Held("host", reads=receiver.reads, loop=receiver.loop)
-        return self._read(call, receiver, at) if move.asynchronous is not True else HOST
+            self._use(receiver)
+            return replace(receiver, copies=frozenset(), parts=())
+        if receiver.place == "device" and move.asynchronous is not True:
+            return self._read(call, receiver, at)
+        self._use(receiver)
+        if receiver.place != "host" and not copies.is_on_host(move.receiver):
+            if move.asynchronous is True:
+                return self._sent(at, call)
+            self._under_way.clear()
+        return Held("host", reads=receiver.reads, loop=receiver.loop)
+
+    def _sent(self, at: _Place, call: ast.Call) -> Held:
+        """What arrives on the host some time after a copy that does not wait."""
+        number = self._add("return", call, at)
+        self._under_way[number] = (call, at.function)
+        return Held("host", pending=frozenset({number}))
 
     def _makes_on_device(self, expr: ast.expr) -> bool:
         """Whether an expression is one of the old types of tensors of the device: ``torch.cuda.FloatTensor``."""
@@ -528,44 +778,98 @@ class Steps:
     def _method(self, at: _Place, call: ast.Call, func: ast.Attribute, receiver: Held, held: list[Held]) -> Held:
         """A method of a device tensor, or of a dict or list of such."""
         model = self.program.models.get(f"torch.Tensor.{func.attr}")
+        self._use(*held)
         if model.has(*_TO_THE_HOST):
             return self._read(call, receiver, at)
         if _is_metadata(self.program, func.attr):
             return replace(HOST, loop=receiver.loop)
         for one in held:
             self.needed |= one.reads
-        return replace(receiver, parts=receiver.parts if func.attr in ("items", "values", "copy") else ())
+        if func.attr in ("items", "values", "copy", "get"):
+            if func.attr == "get":
+                return replace(receiver, form="unknown", parts=())
+            return replace(receiver, form="container")
+        if not model.has("View"):
+            self._use(receiver)
+        if not model.marks:  # ``vae.encode(images)``, of a model that is there
+            self._add("work", call, at)
+        if model.has("Sized") and at.always:
+            self._add("decision", call, at)
+        is_tensor = model.has(*_SINGLE) and not model.has("Several") and func.attr not in _OF_CONTAINERS
+        is_mask = func.attr in _TESTS or (receiver.form == "mask" and model.has("View"))
+        form: Form = "unknown" if not is_tensor else "mask" if is_mask else "tensor"
+        kept = receiver.copies if model.has("View") else frozenset()
+        return replace(receiver, form=form, copies=kept, parts=())
 
     def _outside(self, at: _Place, call: ast.Call, receiver: Held, held: list[Held]) -> Held:
         """A function that is not followed into, by what stubs say of it."""
         program, found = self.program, joined(held)
         values = alternatives(program.value(call.func))
         models = [program.models.get(one.name) for one in values if isinstance(one, External)]
+        if found.pending:
+            passed = self._given_copy(at, call, found, [one for one in values if isinstance(one, External)])
+            if passed is not None:
+                return passed
+        elif self._may_wait(call, found):
+            self._under_way.clear()
         if any(one.has("Read") for one in models) or effects.is_marked(program, call, "Read"):
-            return (
-                self._read(call, found, at)
-                if found.place == "device" and found.certain
-                else replace(found, place="host")
-            )
+            if found.place == "device" and found.certain:
+                return self._read(call, found, at)
+            self._use(found)
+            return replace(found, place="host", copies=frozenset())
         if self._makes_on_device(call.func):
             self._moves = True
             return DEVICE
         if any(one.has("Metadata") for one in models) or dotted(call.func) in ("len", "isinstance", "hasattr", "type"):
             return HOST
+        self._use(receiver, found)
         of_torch = bool(values) and all(isinstance(one, External) and one.name.startswith("torch.") for one in values)
         computes = of_torch or found.place == "device" or dotted(call.func) == "range"
         if computes and not isinstance(program.parent(call), ast.Expr):
             self.needed |= found.reads
         every = joined([receiver, *held])
+        if not values or NOT_KNOWN in values:
+            self._add("work", call, at)
         if every.place != "device":
-            return replace(every, place="unknown" if every.place == "unknown" or not of_torch else "host")
+            place: Place = "unknown" if every.place == "unknown" or not of_torch else "host"
+            return replace(every, place=place, form="unknown", copies=frozenset(), pending=frozenset())
         module = of_torch or any(_is_module(program, one) for one in values)
         name = dotted(call.func)
         if name is not None and name not in at.names and set(values) <= {NOT_KNOWN}:
             at.names[name] = Held("device")  # a model that is given what is on the device is there itself
         if not of_torch and not isinstance(program.parent(call), ast.Expr):
             self._add("forward", call, at)
-        return Held("device", certain=module and every.certain, loop=every.loop)
+        if any(one.has("Sized") for one in models) and at.always:
+            self._add("decision", call, at)
+        single = of_torch and all(one.has(*_SINGLE) and not one.has("Several") for one in models)
+        return replace(
+            every, place="device", certain=module and every.certain, form="tensor" if single else "unknown",
+            reads=frozenset(), copies=frozenset(), pending=frozenset(), parts=()
+        )  # fmt: skip
+
+    def _given_copy(self, at: _Place, call: ast.Call, held: Held, functions: list[External]) -> Held | None:
+        """What a function of a library gives of what is on its way to the host."""
+        for one in functions:
+            package, _, last = one.name.rpartition(".")
+            model = self.program.models.get(one.name)
+            if package == "builtins" and last in ("list", "tuple", "reversed", "iter", "dict"):
+                return replace(held, form="container", parts=())
+            if model.has("View") and held.form != "container":
+                return replace(held, form="array" if package == "numpy" else held.form, parts=())
+            if model.has(*_LOOKING) and not (package == "builtins" and held.form == "container"):
+                self._look(at, call, *([replace(held, form="unknown")]))
+            if model.marks or package == "builtins":
+                return None
+        self._hand_on(at, call, held)
+        return None
+
+    def _may_wait(self, call: ast.Call, given: Held) -> bool:
+        """Whether a call may read something else from the device: ``float(loss)``, or a function of the project that is
+        not followed does, or one that it calls."""
+        if dotted(call.func) in ("float", "int", "bool"):
+            return given.place != "host"
+        functions = call_graph.reachable(self.program, *call_graph.entered(self.program, call))
+        return any(called(one) in ("synchronize", *_BLOCKING) for scope in functions for one in scope.calls)
 
     def _enter(
         self, at: _Place, call: ast.Call, functions: Iterable[Scope], given: dict[ast.AST, Held], receiver: Held
@@ -596,8 +900,8 @@ class Steps:
             return returned[0]
         shapes = {tuple(key for key, _ in one.parts) for one in returned}
         keys = shapes.pop() if len(shapes) == 1 else ()
-        parts = tuple((key, joined(one.part(key) for one in returned)) for key in keys)
-        return replace(joined(returned), parts=parts) if returned else HOST
+        parts = tuple((key, either(one.part(key) for one in returned)) for key in keys)
+        return replace(either(returned), parts=parts) if returned else HOST
 
     def _inside(self, at: _Place, call: ast.Call, function: Scope, given: dict[ast.AST, Held]) -> list[Held]:
         names = dict(at.names) if function.parent is at.function else {}
@@ -611,7 +915,14 @@ class Steps:
             if param.name == own:
                 continue
             names[param.name] = self._passed(call, function, param.name, param.kind, given)
-        inner = _Place(function, names, (*at.calls, call), at.always, losses=_losses(self.program, function))
+        inner = _Place(
+            function,
+            names,
+            (*at.calls, call),
+            at.always,
+            losses=_losses(self.program, function),
+            captured=_captured(function),
+        )
         match function.node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() as node:
                 self._block(inner, node.body)
@@ -625,7 +936,7 @@ class Steps:
 
     def _passed(self, call: ast.Call, function: Scope, name: str, kind: str, given: dict[ast.AST, Held]) -> Held:
         if kind in ("args", "kwargs"):
-            return joined(given.values())
+            return replace(joined(given.values()), form="container")
         node = arguments.passed(self.program, Frame(function, call), name).node
         if node is call:
             return HOST  # the default
@@ -635,12 +946,25 @@ class Steps:
 # --- what is asked of the program ------------------------------------------------------------
 
 
+def _in_all(before: Copies, arms: list[Copies]) -> Copies:
+    """The copies that are under way behind one of several arms: what one of them waits for may be there."""
+    found = {number: copy for arm in arms for number, copy in arm.items()}
+    return {
+        number: copy for number, copy in found.items() if number not in before or all(number in arm for arm in arms)
+    }
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Whether what comes behind a block is not reached from it."""
+    return bool(body) and isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
+
+
 def _merged(arms: list[dict[str, Held]]) -> dict[str, Held]:
     """What names hold behind one of several arms."""
     found = dict(arms[0])
     for arm in arms[1:]:
         for name, held in arm.items():
-            found[name] = held if found.get(name, held) == held else joined([found[name], held])
+            found[name] = held if found.get(name, held) == held else either([found[name], held])
     return found
 
 
@@ -683,6 +1007,46 @@ def _is_module(program: Program, value: object) -> bool:
     if isinstance(value, Instance):
         return "torch.nn.Module" in classes.external_bases(program, value.cls)
     return isinstance(value, Made) and value.name.startswith("torch.nn.")
+
+
+def _is_read_first(program: Program, function: Scope, name: str, loop: LoopNode) -> bool:
+    """Whether the first thing that a loop does with a name is to read it."""
+    loads = [node for node in function.loads.get(name, ()) if loop in enclosing.loops_around(program, node)]
+    first = min((program.sites[node].order for node in loads), default=0)
+    return bool(loads) and all(first < one.site.order for one in _binds(program, function, name, loop))
+
+
+def _binds(program: Program, function: Scope, name: str | None, loop: LoopNode) -> list[Binding]:
+    """Where a loop gives a name a value."""
+    return [
+        one
+        for one in function.bindings.get(name or "", ())
+        if one.node is loop or loop in enclosing.loops_around(program, one.node)
+    ]
+
+
+def _is_slice(index: ast.expr) -> bool:
+    return isinstance(index, ast.Slice) or (isinstance(index, ast.Tuple) and any(map(_is_slice, index.elts)))
+
+
+def _is_part(value: Value) -> bool:
+    """Whether a value is a part of a batch: what of these goes to the device is a tensor, as lists do not."""
+    found = alternatives(value)
+    return bool(found) and all(isinstance(one, Batch) and not one.whole for one in found)
+
+
+def _captured(function: Scope) -> frozenset[str]:
+    """The names that functions and classes within a function read."""
+    return frozenset(
+        name for child in function.children for name in _loaded(child, within=child.kind != "comprehension")
+    )
+
+
+def _loaded(scope: Scope, within: bool) -> Iterator[str]:
+    if within:
+        yield from scope.loads
+    for child in scope.children:
+        yield from _loaded(child, within or child.kind != "comprehension")
 
 
 def _is_shape(program: Program, expr: ast.expr) -> bool:

@@ -1,105 +1,69 @@
-"""Synchronisation: whether the host waits for the device beside a copy whatever that copy does."""
+"""Synchronisation: where functions have the host wait for the device, whatever runs them."""
 
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from dl_lint.flow import call_graph, enclosing
-from dl_lint.flow.features import feature
-from dl_lint.flow.values import Batch, alternatives
-from dl_lint.source.syntax import Comprehension, FunctionDefinition, called
+from dl_lint.flow.features import NOTHING_MORE, feature
+from dl_lint.flow.interpreter import classes
+from dl_lint.flow.values import Batch, Class, Tensor, alternatives
+from dl_lint.transfers import copies
+from dl_lint.transfers.steps import Steps
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
+    from dl_lint.flow.scopes import Scope
     from dl_lint.transfers.copies import Transfer
+    from dl_lint.transfers.steps import Event
 
+READS = ("item", "cpu", "numpy", "tolist")
+"""Methods of a tensor that hand the host what it holds."""
 
-@feature("copies that the host waits for anyway")
-def is_read_at_once(program: Program, copy: ast.Call) -> bool:
-    """Whether the expression around a copy reads it back: ``(best == x.to(d)).sum().item()``."""
-    for above in enclosing.ancestors(program, copy):
-        if isinstance(above, ast.stmt | ast.Lambda | Comprehension):
-            return False
-        if isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute):
-            model = program.models.get(f"torch.Tensor.{above.func.attr}")
-            if model.has("Read", "Array") or above.func.attr == "cpu":
-                return True
-            if not model.has("Fresh", "View", "Cast"):
-                return False
-    return False
-
-
-@feature("copies that the next statement waits for")
-def is_read_next(program: Program, transfer: Transfer) -> bool:
-    """Whether the statement after a copy, or after others beside it, reads what was copied back to the host, which
-    waits for it: here, or first thing in a function that is given it."""
-    stmt = enclosing.statement_of(program, transfer.call)
-    copied = set(enclosing.assigned(stmt))
-    for later in enclosing.onward(program, stmt) if _only_copies(stmt) else ():
-        if _only_copies(later):
-            copied |= enclosing.assigned(later)
-        else:
-            return _reads_first(program, later, frozenset(copied), depth=1)
-    return False
-
-
-def _only_copies(stmt: ast.stmt | None) -> bool:
-    """Whether a statement gives names to copies, and does no more."""
-    values = stmt.value.elts if isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Tuple) else [
-        stmt.value if isinstance(stmt, ast.Assign) else None]  # fmt: skip
-    return all(isinstance(one, ast.Call) and called(one) in ("to", "cuda") for one in values)
-
-
-def _reads_first(program: Program, stmt: ast.stmt, copied: frozenset[str], depth: int) -> bool:
-    """Whether a simple statement takes what is ``copied`` back to the host."""
-    for node in enclosing.simple(stmt):
-        if isinstance(node, ast.Name) and node.id in copied and _is_read_as_it_is(program, node):
-            return True
-        if isinstance(node, ast.Call) and depth:
-            for entered in call_graph.entered(program, node):
-                names = zip(entered.positions, node.args, strict=False)
-                given = frozenset(name for name, one in names if isinstance(one, ast.Name) and one.id in copied)
-                body = entered.node.body if isinstance(entered.node, FunctionDefinition) else []
-                code = [one for one in body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
-                if given and code and _reads_first(program, code[0], given, depth - 1):
-                    return True
-    return False
-
-
-def _is_read_as_it_is(program: Program, name: ast.Name) -> bool:
-    """Whether a tensor is read on the host, itself or what its own methods and arithmetic make of it: ``(x *
-    255).cpu()``, and not what a model does."""
-    child: ast.AST = name
-    for above in enclosing.ancestors(program, name):
-        match above:
-            case ast.Attribute(attr=attr):
-                model = program.models.get(f"torch.Tensor.{attr}")
-                if model.has("Read", "Array") or attr == "cpu":
-                    return True
-                if not model.has("Fresh", "View", "Cast"):
-                    return False
-            case ast.Call(func=func) if func is not child:
-                return False
-            case ast.Call() | ast.BinOp() | ast.UnaryOp():
-                pass
-            case _:
-                return False
-        child = above
-    return False
-
+FARTHEST = 2
+"""Calls between a forward pass and what is a part of it."""
 
 PARTS = frozenset({"keys", "values", "items"})
 """Methods of a batch that is a dict, through which a loop goes over its tensors."""
+
+_ON_HOST = frozenset({"pinned", "pageable", "host"})
+
+
+def _interpreted(program: Program, function: Scope) -> Steps:
+    """A function, interpreted once."""
+
+    def run() -> Steps:
+        steps = Steps(program)
+        steps.run_whole(function)
+        return steps
+
+    return program.once(("interpreted", function), run)
+
+
+# --- copies that the host reads too early ---------------------------------------------------
+
+
+def early_reads(program: Program) -> Iterator[tuple[ast.Call, ast.AST]]:
+    """Every asynchronous copy to the host that its own function reads without waiting, with the first read."""
+    moves = [one for one in copies.transfers(program) if one.asynchronous is True and one.method in ("to", "copy_")]
+    for function in dict.fromkeys(enclosing.function_of(program, one.call) for one in moves):
+        yield from _interpreted(program, function).early_reads.items()
+
+
+# --- copies that the host waits for ---------------------------------------------------------
 
 
 @feature("copies without work beside them", True)
 def delays(program: Program, transfer: Transfer) -> bool:
     """Whether batch after batch is copied, with something else to do meanwhile."""
     loops = call_graph.repeating(program, transfer.call)
-    repeated = any(not _is_over_one_batch(program, loop) for loop in loops)
-    return repeated and not is_read_at_once(program, transfer.call) and not is_read_next(program, transfer)
+    return any(not _is_over_one_batch(program, loop) for loop in loops) and not _waits_anyway(program, transfer.call)
 
 
 def _is_over_one_batch(program: Program, loop: LoopNode) -> bool:
@@ -110,3 +74,107 @@ def _is_over_one_batch(program: Program, loop: LoopNode) -> bool:
     if isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr in PARTS:
         over = over.func.value
     return any(isinstance(one, Batch) for one in alternatives(program.value(over)))
+
+
+def _waits_anyway(program: Program, copy: ast.Call) -> bool:
+    """Whether what comes next after a copy is a read, with no work for the device between."""
+    events = _interpreted(program, enclosing.function_of(program, copy)).events
+    after = dropwhile(lambda one: one.node is not copy, events)
+    return next((one.kind == "read" and one.always for one in after if one.kind != "copy"), False)
+
+
+# --- to the device and straight back --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTrip:
+    """A copy to the device of which nothing is computed there: it is only brought back, by ``reads``."""
+
+    transfer: Transfer
+    reads: tuple[ast.AST, ...]
+
+
+@feature("round trips", NOTHING_MORE)
+def round_trips(program: Program) -> Iterator[RoundTrip]:
+    """The copies of what a loader gave, or of other tensors of the host, that are only read back, time and again."""
+    for transfer in copies.transfers(program):
+        if transfer.destination != "device" or not _is_on_host(transfer):
+            continue
+        function = enclosing.function_of(program, transfer.call)
+        if not call_graph.repeating(program, transfer.call):
+            continue
+        run = _interpreted(program, function)
+        numbers = [one.number for one in run.events if one.node is transfer.call and not one.calls]
+        reads = [node for number in numbers for node in run.taken_back.get(number, ())]
+        if reads and run.used.isdisjoint(numbers):
+            yield RoundTrip(transfer, tuple(dict.fromkeys(reads)))
+
+
+def _is_on_host(transfer: Transfer) -> bool:
+    found = alternatives(transfer.receiver)
+    return bool(found) and all(
+        (isinstance(one, Batch) and not one.loader.prepared) or (isinstance(one, Tensor) and one.placement in _ON_HOST)
+        for one in found
+    )
+
+
+# --- elements read one by one ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ElementRead:
+    """A ``read`` that each pass of a ``loop`` over the elements of a device tensor has."""
+
+    read: ast.AST
+    loop: LoopNode
+
+
+@feature("elements read one by one", NOTHING_MORE)
+def element_reads(program: Program) -> Iterator[ElementRead]:
+    """The first read of each loop over the elements of a tensor on the device that itself runs time and again, or is a
+    part of a forward pass."""
+    found: dict[LoopNode, ElementRead] = {}
+    reading = [
+        enclosing.function_of(program, call)
+        for call in program.method_calls(*READS)
+        if any(enclosing.loops_around(program, call))
+    ]
+    frames = [frame for function in dict.fromkeys(reading) for frame in call_graph.callers(program, function)]
+    calling = [enclosing.function_of(program, frame.call) for frame in frames]
+    for function in dict.fromkeys(reading + calling):
+        run = _interpreted(program, function)
+        launched = [one.number for one in run.events if one.kind in ("launch", "forward")]
+        for event in run.events:
+            if event.kind != "read" or event.loop is None or event.loop.over != "elements":
+                continue
+            loop = event.loop.node
+            if loop in found or any(run.begun.get(loop, 0) < one < event.number for one in launched):
+                continue  # what is read is computed in the loop
+            is_linted = program.sites[event.node].scope.file.linted
+            if is_linted and _runs_again(program, event, loop) and not _is_conditional(program, event, loop):
+                found[loop] = ElementRead(event.node, loop)
+    yield from found.values()
+
+
+def _runs_again(program: Program, event: Event, loop: LoopNode) -> bool:
+    """Whether another loop, or a forward pass, runs the ``loop`` that an event stands in."""
+    around = (one for node in (loop, *event.calls) for one in call_graph.repeating(program, node))
+    return any(one is not loop for one in around) or _is_of_forward(program, enclosing.function_of(program, loop))
+
+
+def _is_of_forward(program: Program, function: Scope, depth: int = FARTHEST) -> bool:
+    """Whether a function is a part of a module's forward pass."""
+    if function.is_method and function.name == "forward" and function.parent is not None:
+        return "torch.nn.Module" in classes.external_bases(program, Class(function.parent))
+    calling = (enclosing.function_of(program, frame.call) for frame in call_graph.callers(program, function))
+    return depth > 0 and any(_is_of_forward(program, one, depth - 1) for one in calling)
+
+
+def _is_conditional(program: Program, event: Event, loop: LoopNode) -> bool:
+    """Whether only some passes of a loop come to an event."""
+    tests = (test for node in (event.node, *event.calls) for test, _ in enclosing.tests_around(program, node))
+    return any(
+        loop in enclosing.loops_around(program, test)
+        or enclosing.function_of(program, test) is not enclosing.function_of(program, loop)
+        for test in tests
+    )

@@ -34,6 +34,7 @@ STORED = effects.stored()
 
 UNFOUND = {
     "DL307": "each form is a text, which a process of its own runs as a script",
+    "DL111": "a loader anywhere in a project that pins silences it, and the fixed form has that",
     "DL313": "`cv2.setNumThreads` anywhere in a project silences it, and the mended form has that",
 }
 """Rules that do not find the faulty form of their pair, and why."""
