@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # The tests start hundreds of processes, each of which would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all matrix libraries lint types docs models proof check clean
+.PHONY: demo test test-all matrix libraries lint types docs site dist models proof check clean
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/python examples/demo.py
@@ -49,6 +49,17 @@ docs: $(VENV)/.installed-lint
 	$(BIN)/python -m dl_lint.engine.catalogue > docs/rules.md.new
 	mv docs/rules.md.new docs/rules.md
 
+# The documentation site, in site/. A broken link is an error.
+site: $(VENV)/.installed-docs
+	$(BIN)/python -m mkdocs build --strict --quiet
+
+# Wheels and sdists of both distributions, in dist/, checked as PyPI checks them.
+dist: $(VENV)/.installed-release
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist lint
+	DL_LINT_BY_NAME=1 $(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+
 # The stubs that are made of what the installed torch, numpy and pandas say of themselves.
 models: $(VENV)/.installed-test
 	$(BIN)/python -W ignore benchmarks/model_stubs.py
@@ -61,9 +72,9 @@ proof: $(VENV)/.installed-proof
 check: lint types test
 
 # One stamp a dependency group, made anew whenever the declared dependencies change.
-$(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.installed-%: pyproject.toml lint/pyproject.toml | $(VENV)/bin/python
 	@echo "installing pytest-dataloader and its dependency group '$*' into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group $*
+	@DL_LINT_BY_NAME=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable lint --editable . --group $*
 	@touch $@
 
 $(VENV)/bin/python:

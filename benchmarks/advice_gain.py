@@ -2,10 +2,10 @@
 
     python benchmarks/advice_gain.py [--seconds 2] [--busy 2] [--only waits]
 
-Hypothesis: a change that was faster in each of two short rounds is faster in a longer run, beside other load too. A row
-for each loader: what was tried, with the gain of the trial, and the gain of three rounds of a second each (the median).
-Advice that makes the loader slower is wrong; a change that was tried, is not advised and makes it 1.3 times as fast is
-missed.
+Hypothesis: a change whose slowest short round beats the fastest without it is faster in a longer run, beside other load
+too. A row for each loader: what was tried, with the gain of the trial, and the gain of three rounds of a second each
+(the median). Advice that makes the loader slower is wrong; a change that was tried, is not advised and makes it 1.3
+times as fast is missed.
 """
 
 from __future__ import annotations

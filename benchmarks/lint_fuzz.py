@@ -77,7 +77,7 @@ def mend_all(folder: str) -> tuple[Mapping[str, bytes], Counter[str]]:
     counts: Counter[str] = Counter()
     wishes = Wishes(paths=(folder,), select=("ALL",), cache=False)
     session = Session(wishes, RULES)
-    outcome = session.mend(unsafe=True)
+    outcome = session.fix(unsafe=True)
     counts["files linted"] += outcome.report.checked
     counts["findings left"] += len(outcome.report.findings)
     counts["fixes"] += len(outcome.fixed)

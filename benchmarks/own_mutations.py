@@ -50,7 +50,6 @@ COPIED = (
     "lint",
     "pyproject.toml",
     "README.md",
-    ".pre-commit-hooks.yaml",
 )
 FLIPPED: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not",

@@ -1,4 +1,4 @@
-"""The pictures of README and docs, from real runs of the example with faults: terminal, page, timeline, notebook.
+"""The pictures of docs, from real runs of the example with faults: page, timeline, notebook.
 
     python benchmarks/pictures.py [--into docs/images] [--only notebook]
 
@@ -18,10 +18,6 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.terminal_theme import MONOKAI
-from rich.text import Text
-
 from tests.chromium import browser, found
 
 if TYPE_CHECKING:
@@ -29,29 +25,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "jpeg_with_faults"
-COLUMNS, PIXELS = 118, 1280
+PIXELS = 1280
 COMMAND = ["pytest", "--dataloader-bench"]
-SHOWN = f"$ {' '.join(COMMAND)} --dataloader-html page.html"
-
-SVG = """\
-<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
-<style>
-.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
-  font-size: {char_height}px; line-height: {line_height}px; }}
-.{unique_id}-title {{ font-size: 18px; font-weight: bold; font-family: sans-serif; }}
-{styles}
-</style>
-<defs><clipPath id="{unique_id}-clip-terminal">
-<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" /></clipPath>{lines}</defs>
-{chrome}
-<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
-{backgrounds}
-<g class="{unique_id}-matrix">{matrix}</g>
-</g>
-</svg>
-"""
-"""A terminal as rich draws it, with the fonts of whoever looks: its own format fetches one from the network."""
-
 
 CELL = """\
 from data import make_train_loader
@@ -65,24 +40,13 @@ main { width: 1000px; padding: 16px; } pre { font: 13px/1.4 "DejaVu Sans Mono", 
 """
 
 
-def run(*options: str) -> str:
-    """What a terminal shows of the example's run; raises RuntimeError where nothing was measured."""
-    env = {**os.environ, "COLUMNS": str(COLUMNS), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", *COMMAND, "--color=yes", "-p", "no:cacheprovider", *options]
+def run(*options: str) -> None:
+    """Run the example; raises RuntimeError where nothing was measured."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", *COMMAND, "-p", "no:cacheprovider", *options]
     done = subprocess.run(command, cwd=EXAMPLE, env=env, capture_output=True, text=True, check=False)
     if done.returncode != 1:  # the example has a fault
         raise RuntimeError(done.stdout + done.stderr)
-    return done.stdout
-
-
-def draw_terminal(shown: str, path: Path) -> None:
-    """The command and the summary of the plugin, without pytest's own lines before it."""
-    lines = shown.splitlines()
-    first = next(number for number, line in enumerate(lines) if "dataloader" in line and "====" in line)
-    console = Console(width=COLUMNS, record=True, file=open(os.devnull, "w"), force_terminal=True)  # noqa: PTH123, SIM115
-    console.print(Text(SHOWN))
-    console.print(Text.from_ansi("\n".join(lines[first:])))
-    path.write_text(console.export_svg(title="", theme=MONOKAI, code_format=SVG, unique_id="terminal"))
 
 
 def executed(cell: str) -> list[str]:
@@ -119,10 +83,9 @@ def picture_of(page: Page, selector: str, path: Path) -> None:
 
 
 def draw_run(page: Page, folder: Path, into: Path) -> None:
-    """A run in the terminal, its page, and the timeline on it."""
+    """The page of a run, and the timeline on it."""
     html = Path(folder, "page.html")
-    shown = run(f"--dataloader-html={html}").replace(f" {html} ", f" {html.name} {'-' * len(str(html.parent))}-")
-    draw_terminal(shown, into / "terminal.svg")
+    run(f"--dataloader-html={html}")
     page.look(PIXELS, 1000)
     page.open(html)
     page.evaluate("document.querySelector('.environment').open = false")

@@ -163,8 +163,7 @@ SCRIPTS = {
         TUTORIAL, "tutorials/02-intermediate/convolutional_neural_network", "main.py", "", TUTORIAL_DATA
     ),
     "tutorial: VAE": PublicScript(
-        TUTORIAL, "tutorials/03-advanced/variational_autoencoder", "main.py", "",
-        in_folder(mnist, "..", "..", "..", "data"),
+        TUTORIAL, "tutorials/03-advanced/variational_autoencoder", "main.py", "", TUTORIAL_DATA
     ),
 }  # fmt: skip
 _VARIES = re.compile(

@@ -6,6 +6,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_dataloader.checks.signatures import FdsCheck as FdsCheck
+    from pytest_dataloader.checks.signatures import MemoryCheck as MemoryCheck
+    from pytest_dataloader.checks.signatures import OrderCheck as OrderCheck
+    from pytest_dataloader.checks.signatures import PortabilityCheck as PortabilityCheck
+    from pytest_dataloader.checks.signatures import RandomnessCheck as RandomnessCheck
+    from pytest_dataloader.checks.signatures import ResumeCheck as ResumeCheck
+    from pytest_dataloader.checks.signatures import ShardsCheck as ShardsCheck
+    from pytest_dataloader.checks.signatures import ShmCheck as ShmCheck
+    from pytest_dataloader.checks.signatures import StagesCheck as StagesCheck
+    from pytest_dataloader.checks.signatures import ThroughputCheck as ThroughputCheck
+    from pytest_dataloader.checks.signatures import TransferCheck as TransferCheck
+    from pytest_dataloader.checks.signatures import WorkersCheck as WorkersCheck
     from pytest_dataloader.diagnosis.monitoring import Monitor as Monitor
     from pytest_dataloader.diagnosis.monitoring import monitor as monitor
     from pytest_dataloader.diagnosis.report import Report as Report
@@ -14,7 +26,6 @@ if TYPE_CHECKING:
     from pytest_dataloader.errors import BadLimit as BadLimit
     from pytest_dataloader.errors import DataLoaderWarning as DataLoaderWarning
     from pytest_dataloader.errors import NotMeasured as NotMeasured
-    from pytest_dataloader.fixtures import Check as Check
     from pytest_dataloader.verdict import Advice as Advice
     from pytest_dataloader.verdict import Verdict as Verdict
 
@@ -22,12 +33,23 @@ if TYPE_CHECKING:
 _HOMES = {
     "Advice": "verdict",
     "BadLimit": "errors",
-    "Check": "fixtures",
     "DataLoaderWarning": "errors",
+    "FdsCheck": "checks.signatures",
+    "MemoryCheck": "checks.signatures",
     "Monitor": "diagnosis.monitoring",
     "NotMeasured": "errors",
+    "OrderCheck": "checks.signatures",
+    "PortabilityCheck": "checks.signatures",
+    "RandomnessCheck": "checks.signatures",
     "Report": "diagnosis.report",
+    "ResumeCheck": "checks.signatures",
+    "ShardsCheck": "checks.signatures",
+    "ShmCheck": "checks.signatures",
+    "StagesCheck": "checks.signatures",
+    "ThroughputCheck": "checks.signatures",
+    "TransferCheck": "checks.signatures",
     "Verdict": "verdict",
+    "WorkersCheck": "checks.signatures",
     "diagnose": "diagnosis.report",
     "monitor": "diagnosis.monitoring",
     "trace": "diagnosis.tracing",
@@ -36,12 +58,23 @@ _HOMES = {
 __all__ = [
     "Advice",
     "BadLimit",
-    "Check",
     "DataLoaderWarning",
+    "FdsCheck",
+    "MemoryCheck",
     "Monitor",
     "NotMeasured",
+    "OrderCheck",
+    "PortabilityCheck",
+    "RandomnessCheck",
     "Report",
+    "ResumeCheck",
+    "ShardsCheck",
+    "ShmCheck",
+    "StagesCheck",
+    "ThroughputCheck",
+    "TransferCheck",
     "Verdict",
+    "WorkersCheck",
     "diagnose",
     "monitor",
     "trace",

@@ -157,7 +157,8 @@ class TargetNode(pytest.Collector):
         try:
             if self.loader is None:
                 self._seeds_of_run = global_random_states()
-                self.loader, self.build_function = loaders.build(self.target.loader, self.target.roots)
+                with loaders.arguments_of(self.target.loader, (), self.target.roots):
+                    self.loader, self.build_function = loaders.build(self.target.loader, self.target.roots)
         except BadTarget as error:
             return f"{self.target.loader_at}: {error}"
         return None

@@ -1,4 +1,4 @@
-"""Errors that the user can mend; none of them is a fault of the loader."""
+"""Errors that the user can fix; none of them is a fault of the loader."""
 
 from __future__ import annotations
 

@@ -1,35 +1,29 @@
-"""The checks as fixtures, ``dataloader_<check>``: thin, made from the list of checks."""
+"""The checks as fixtures, ``dataloader_<check>``: thin."""
 
 from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_dataloader.bench import BENCH
-from pytest_dataloader.checks import NAMES, check_module
+from pytest_dataloader.checks import check_module
 from pytest_dataloader.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pytest_dataloader.checks import signatures
     from pytest_dataloader.probe.resources.block import Block
 
 
-class Check(Protocol):
-    """A check as a test gets it from a fixture."""
-
-    def __call__(self, loader: Any, /, **limits: Any) -> Any:
-        """Run the check on a torch DataLoader and return its evidence.
-
-        The test fails where a limit is missed or cannot be one; it is reported as skipped where nothing was measured.
-        """
-
-
 class _FixtureCheck:
-    """A check bound to the test that uses it."""
+    """A check bound to the test that uses it: what ``signatures`` declares of each, for all of them.
+
+    The test fails where a limit is missed or cannot be one; it is reported as skipped where nothing was measured.
+    """
 
     def __init__(self, check: str, item: pytest.Item) -> None:
         self._check = check
@@ -124,24 +118,73 @@ class _WatchingCheck(_FixtureCheck):
             pytest.fail(printable(told))
 
 
-_KINDS: dict[str, type[_FixtureCheck]] = {
-    "throughput": _ThroughputCheck,
-    "shm": _WatchingCheck,
-    "fds": _WatchingCheck,
-    "randomness": _RankedCheck,
-    "shards": _RankedCheck,
-}
+@pytest.fixture
+def dataloader_workers(request: pytest.FixtureRequest) -> signatures.WorkersCheck:
+    """The workers check: whether workers die, hang or raise. Call it with a DataLoader and limits."""
+    return _FixtureCheck("workers", request.node)
 
 
-def _fixture(check: str) -> Any:
-    def fixture(request: pytest.FixtureRequest) -> Check:
-        return _KINDS.get(check, _FixtureCheck)(check, request.node)
-
-    fixture.__doc__ = (
-        f"The {check} check: dataloader_{check}(loader, **limits) measures a torch DataLoader, fails the test where a "
-        "limit is missed, and returns the evidence."
-    )
-    return pytest.fixture(name=f"dataloader_{check}")(fixture)
+@pytest.fixture
+def dataloader_fds(request: pytest.FixtureRequest) -> signatures.FdsCheck:
+    """The fds check: whether open descriptors grow. Call it with a DataLoader and limits."""
+    return _WatchingCheck("fds", request.node)
 
 
-globals().update({f"dataloader_{check}": _fixture(check) for check in NAMES})
+@pytest.fixture
+def dataloader_shm(request: pytest.FixtureRequest) -> signatures.ShmCheck:
+    """The shm check: whether shared memory grows or does not fit. Call it with a DataLoader and limits."""
+    return _WatchingCheck("shm", request.node)
+
+
+@pytest.fixture
+def dataloader_throughput(request: pytest.FixtureRequest) -> signatures.ThroughputCheck:
+    """The throughput check: samples per second, once warm. Call it with a DataLoader and limits."""
+    return _ThroughputCheck("throughput", request.node)
+
+
+@pytest.fixture
+def dataloader_stages(request: pytest.FixtureRequest) -> signatures.StagesCheck:
+    """The stages check: where the time of a sample goes. Call it with a DataLoader and limits."""
+    return _FixtureCheck("stages", request.node)
+
+
+@pytest.fixture
+def dataloader_memory(request: pytest.FixtureRequest) -> signatures.MemoryCheck:
+    """The memory check: what workers gain in an epoch. Call it with a DataLoader and limits."""
+    return _FixtureCheck("memory", request.node)
+
+
+@pytest.fixture
+def dataloader_randomness(request: pytest.FixtureRequest) -> signatures.RandomnessCheck:
+    """The randomness check: whether random draws are the same in two places. Call it with a DataLoader and limits."""
+    return _RankedCheck("randomness", request.node)
+
+
+@pytest.fixture
+def dataloader_order(request: pytest.FixtureRequest) -> signatures.OrderCheck:
+    """The order check: whether samples repeat, are missing or keep one order. Call it with a DataLoader and limits."""
+    return _FixtureCheck("order", request.node)
+
+
+@pytest.fixture
+def dataloader_shards(request: pytest.FixtureRequest) -> signatures.ShardsCheck:
+    """The shards check: whether the shares of ranks overlap. Call it with a DataLoader and limits."""
+    return _RankedCheck("shards", request.node)
+
+
+@pytest.fixture
+def dataloader_resume(request: pytest.FixtureRequest) -> signatures.ResumeCheck:
+    """The resume check: whether samples come twice or never after a restart. Call it with a DataLoader and limits."""
+    return _FixtureCheck("resume", request.node)
+
+
+@pytest.fixture
+def dataloader_portability(request: pytest.FixtureRequest) -> signatures.PortabilityCheck:
+    """The portability check: whether workers start by each start method. Call it with a DataLoader and limits."""
+    return _FixtureCheck("portability", request.node)
+
+
+@pytest.fixture
+def dataloader_transfer(request: pytest.FixtureRequest) -> signatures.TransferCheck:
+    """The transfer check: whether an accelerator waits for batches. Call it with a DataLoader and limits."""
+    return _FixtureCheck("transfer", request.node)

@@ -286,7 +286,7 @@ def is_ours(error: BaseException) -> bool:
 
 
 def own_fault(error: BaseException) -> str:
-    """An exception that comes out of this package, in a line, with the place that is to be mended."""
+    """An exception that comes out of this package, in a line, with the place that is to be fixed."""
     return f"a fault of pytest-dataloader, not of the loader: {_in_a_line(error)} ({_place_of(error)})"
 
 

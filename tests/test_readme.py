@@ -7,13 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dl_lint
 import pytest
+import yaml
 
 from pytest_dataloader import checks
 from pytest_dataloader.checks import NAMES
 from tests.variants import variants
 
 ROOT = Path(__file__).parent.parent
+SITE = "https://pytest-dataloader.github.io/pytest-dataloader/"
 README = (ROOT / "README.md").read_text()
 
 PIPELINE = """
@@ -91,11 +94,12 @@ def test_every_make_target_of_the_readme_exists() -> None:
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
 
 
-def test_every_hook_of_the_readme_is_offered() -> None:
-    wanted = re.findall(r"- id: (\S+)", blocks("yaml")[0])
-    offered = re.findall(r"- id: (\S+)", (ROOT / ".pre-commit-hooks.yaml").read_text())
-    assert wanted
-    assert set(wanted) <= set(offered)
+def test_the_hook_of_the_readme_is_that_of_the_linters_page() -> None:
+    [hook] = yaml.safe_load(blocks("yaml")[0])["repos"]
+    page = (ROOT / "docs" / "dl-lint.md").read_text(encoding="utf-8")
+    [block] = [each for each in re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL) if "repos:" in each]
+    assert [hook] == yaml.safe_load(block)["repos"]
+    assert hook["hooks"][0]["additional_dependencies"] == [f"dl-lint=={dl_lint.__version__}"]
 
 
 def test_every_check_is_named_with_its_limits() -> None:
@@ -117,7 +121,17 @@ def test_the_readme_is_short() -> None:
     assert len(README.split()) <= 500
 
 
-def test_every_file_that_the_readme_links_to_exists() -> None:
-    links = re.findall(r"\]\(((?!https?:)[^)#]+)\)", README)
-    assert links
-    assert not [link for link in links if not (ROOT / link).exists()]
+@pytest.mark.parametrize("text", [README, (ROOT / "lint" / "README.md").read_text()], ids=["plugin", "linter"])
+def test_every_page_that_a_readme_links_to_exists(text: str) -> None:
+    """PyPI shows a README without the files beside it: no link is relative. docs/pages.py makes some pages."""
+    made = {"rules", "changelog", "project/contributing"}
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > 3
+    assert all(link.startswith("https://") for link in links)
+    pages = [link.removeprefix(SITE).strip("/") for link in links if link.startswith(SITE)]
+    docs = ROOT / "docs"
+    assert not [
+        page
+        for page in pages
+        if page and page not in made and not (docs / f"{page}.md").exists() and not (docs / page).is_file()
+    ]

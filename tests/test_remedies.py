@@ -61,17 +61,32 @@ def test_records_are_packed_and_read_back(kind: str) -> None:
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_numbers_become_an_array(kind: str) -> None:
     records = NUMBERS[kind]
-    code = code_of(of_check(type(records[0]).__name__, "dataset.rows[*]"))
+    code = code_of(of_check(type(records[0]).__name__, "dataset.rows"))
     assert len(code) == 1
     assert [run(code, records, index) for index in range(len(records))] == records
 
 
 def test_the_linter_says_the_same() -> None:
     assert of_check("dict", "dataset.rows[*]['path']") == dl301.packed_records("rows")
-    assert of_check("int", "dataset.rows[*]") == dl301.in_one_array("rows")
+    assert of_check("int", "dataset.rows") == dl301.in_one_array("rows")
 
 
-@pytest.mark.parametrize("changes", [{"container": "dict"}, {"attribute": "dataset.inner.rows"}, {"type": "Tensor"}])
+def test_a_list_in_a_dict_is_packed_where_it_is() -> None:
+    code, records = code_of(of_check("str", "dataset.columns['path'][*]")), ["a", "bc"]
+    owner = SimpleNamespace(columns={"path": records, "label": [1, 2]})
+    names = {"self": owner, "np": np, "pickle": pickle, "index": 1}
+    exec("\n".join(code), names)  # the advice itself is under test
+    assert names["record"] == "bc"
+    assert owner.columns["label"] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"container": "dict"}, {"attribute": "dataset.inner.rows"}, {"attribute": "dataset.datasets[0].rows[*]"},
+        {"attribute": "dataset.get.closure['rows'][*]"}, {"type": "Tensor"},
+    ],
+)  # fmt: skip
 def test_what_is_no_list_of_the_dataset_gets_no_code(changes: dict[str, Any]) -> None:
     seen = replace(evidence.MEMORY, kinds=("copy_on_access",), attribute="dataset.rows", type="str", container="list")
     assert not re.search(r"\n {4}", memory.judge(replace(seen, **changes)).advice[0].text)

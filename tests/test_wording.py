@@ -11,8 +11,8 @@ from tests import wording
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
-    *sorted((ROOT / "docs").glob("*.md")),
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *(ROOT / name for name in ("README.md", "lint/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
 ]
 RULES = sorted((ROOT / "lint" / "dl_lint" / "rules").glob("[!_]*.py"))
 

@@ -103,14 +103,13 @@ def make(environment: Environment, folder: Path) -> str:
             [str(binary), "-m", "pip", "install", "--quiet", "--no-deps", "torchdata==0.11.0"],
             [
                 *(str(binary), "-m", "pip", "install", "--quiet", *NEEDED_BY_TORCH, *BESIDE),
-                *(f"pytest=={environment.pytest}", "--editable", str(ROOT)),
+                *(f"pytest=={environment.pytest}", "--editable", str(ROOT / "lint"), "--editable", str(ROOT)),
             ],
         ]
         for step in steps:
-            # The constraints of a machine must not choose the versions.
-            done = subprocess.run(
-                step, env={**os.environ, "PIP_CONSTRAINT": os.devnull}, capture_output=True, text=True, check=False
-            )
+            # The constraints of a machine must not choose the versions; the linter is installed beside.
+            environ = {**os.environ, "PIP_CONSTRAINT": os.devnull, "DL_LINT_BY_NAME": "1"}
+            done = subprocess.run(step, env=environ, capture_output=True, text=True, check=False)
             if done.returncode:
                 return (done.stderr.strip().splitlines() or ["it could not be installed"])[-1]
         libraries = next((folder / environment.name).glob("lib/python*/site-packages/torch/lib"))

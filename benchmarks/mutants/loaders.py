@@ -472,3 +472,72 @@ def _is_split_at_random(code: Code, loader: ast.Call) -> bool:
     """Whether a dataset is a part of ``random_split``, whose records are in no stored order."""
     split = (code.statement(it) for it in code.calls["random_split"] if code.file(it) is code.file(loader))
     return any(not loaded(loader).isdisjoint(stored(it)) for it in split)
+
+
+@operator("DL212")
+def ask_for_one_more(code: Code, flow: Flow) -> Making:
+    """Gives a ``collate_fn`` or ``worker_init_fn`` of one parameter a second one, which no loader passes."""
+
+    def make(function: ast.FunctionDef, loader: ast.Call) -> Fault:
+        last = function.args.args[-1]
+        return Fault([replace(code, last, f"{code.text(last)}, settings")], [function, loader])
+
+    for loader in flow.loaders:
+        for name in ("collate_fn", "worker_init_fn"):
+            value = flow.argument(loader, name)
+            for function in code.definitions(value) if isinstance(value, ast.Name | ast.Attribute) else ():
+                if isinstance(function, ast.FunctionDef) and _takes_one(function) and _may_call(flow, loader, name):
+                    yield partial(make, function, loader)
+
+
+def _takes_one(function: ast.FunctionDef) -> bool:
+    args = function.args
+    own = [it for it in args.args if it.arg != "self"]
+    return len(own) == 1 and not (args.defaults or args.vararg or args.kwarg or function.decorator_list)
+
+
+def _may_call(flow: Flow, loader: ast.Call, name: str) -> bool:
+    return name == "collate_fn" or flow.workers(loader) != 0
+
+
+@operator("DL213")
+def leave_a_parameter_out(code: Code, flow: Flow) -> Making:
+    """Drops ``num_workers=num_workers`` of a loader in a function that reads that parameter nowhere else, and that a
+    call gives it a constant above 0."""
+    for loader in flow.loaders:
+        value, scope = flow.argument(loader, "num_workers"), code.scope(loader)
+        if not isinstance(value, ast.Name) or not isinstance(scope, ast.FunctionDef) or is_open(loader):
+            continue
+        param = next((it for it in (*scope.args.args, *scope.args.kwonlyargs) if it.arg == value.id), None)
+        reads = [it for it in every(scope, ast.Name) if it.id == value.id]
+        given = [word.value for call in flow.callers(scope) for word in call.keywords if word.arg == value.id]
+        if (
+            param is not None
+            and param.arg == "num_workers"
+            and len(reads) == 1
+            and any(isinstance(it, ast.Constant) and it.value for it in given)
+            and any(word.arg == "num_workers" for word in loader.keywords)
+        ):
+            yield Fault([change(code, loader, {"num_workers": REMOVED})], [param])
+
+
+@operator("DL213")
+def leave_an_option_out(code: Code, flow: Flow) -> Making:
+    """Drops ``num_workers=args.workers`` of the one loader of a script, which reads that option nowhere else."""
+    for loader in flow.loaders:
+        value, file = flow.argument(loader, "num_workers"), code.file(loader)
+        if not isinstance(value, ast.Attribute) or not isinstance(value.value, ast.Name) or is_open(loader):
+            continue
+        mine = [it for it in flow.options[value.attr] if code.file(it) is file]
+        reads = [it for it in every(file.tree, ast.Attribute) if it.attr == value.attr]
+        default = flow.default(value)
+        parsed = any(code.file(it) is file for name in ("parse_args", "parse_known_args") for it in code.calls[name])
+        if (
+            len(mine) == len(reads) == 1
+            and isinstance(default, ast.Constant)
+            and default.value
+            and parsed
+            and sum(code.file(it) is file for it in flow.loaders) == 1
+            and any(word.arg == "num_workers" for word in loader.keywords)
+        ):
+            yield Fault([change(code, loader, {"num_workers": REMOVED})], [mine[0]])

@@ -254,6 +254,24 @@ def reseed_for_every_sample(code: Code, flow: Flow) -> Making:
             yield partial(make, read, own[0])
 
 
+@operator("DL407")
+def reseed_with_a_constant(code: Code, flow: Flow) -> Making:
+    """Seeds numpy with a constant at the start of ``__getitem__``, which draws from numpy itself."""
+
+    def make(read: ast.FunctionDef, call: ast.Call) -> Fault:
+        prefix = code.text(call.func).rpartition(".")[0]
+        if not prefix:
+            raise Unfit("a function of numpy's alone is imported")
+        first = behind_docstring(read)
+        return Fault([before(code, first, f"{prefix}.seed(42)")], [first])
+
+    for cls in flow.datasets():
+        read = method(cls, "__getitem__")
+        own = [it for it in draws_of_numpy(code, cls) if code.scope(it) is read]
+        if own and read is not None:
+            yield partial(make, read, own[0])
+
+
 @operator("DL408")
 def oversize(code: Code, flow: Flow) -> Making:
     """Drops ``% 2**32`` of torch's seed, in a ``worker_init_fn`` that seeds numpy with it."""

@@ -33,7 +33,7 @@ def run() -> NoReturn:
     """The console script. Ends the process at once: to free a tree's objects one by one takes a tenth of a run."""
     gc.disable()  # one run makes little garbage in cycles: a fifth of the time saved, no memory lost (timm: 121 MB)
     status = main()
-    with suppress(OSError):  # a full disk, of which main has told
+    with suppress(OSError, ValueError):  # a full disk, which main has reported; or the server has closed it
         sys.stdout.flush()
     with suppress(OSError):
         sys.stderr.flush()
@@ -85,7 +85,7 @@ def _serve(arguments: Sequence[str]) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("dl_lint"):
             raise
-        sys.stderr.write(f"dl-lint: error: the server needs {error.name}: pip install 'pytest-dataloader[server]'\n")
+        sys.stderr.write(f"dl-lint: error: the server needs {error.name}: pip install 'dl-lint[server]'\n")
         return UNCHECKED
     serve()
     return CLEAN
@@ -129,10 +129,10 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("paths", nargs="*", metavar="PATH", help="files and folders (default: .); - reads standard input")
     add("--version", action="version", version=f"dl-lint {__version__}")
-    mend = parser.add_argument_group("fixing").add_argument
-    mend("--fix", action="store_true", help="fix what can be fixed safely")
-    mend("--unsafe-fixes", action="store_true", help="with --fix or --diff: also fixes that may change what code does")
-    mend("--diff", action="store_true", help="print what --fix would change; change nothing")
+    fixes = parser.add_argument_group("fixing").add_argument
+    fixes("--fix", action="store_true", help="fix what can be fixed safely")
+    fixes("--unsafe-fixes", action="store_true", help="with --fix or --diff: also fixes that may change what code does")
+    fixes("--diff", action="store_true", help="print what --fix would change; change nothing")
     choose = parser.add_argument_group(
         "rules (codes, prefixes such as DL3, names, or ALL; comma-separated)"
     ).add_argument
@@ -230,8 +230,8 @@ def _lint(options: argparse.Namespace, rules: Mapping[str, Entry]) -> int:
     session = Session(wishes, rules)
     if options.write_baseline:
         return _write_baseline(session)
-    mending = options.fix or options.diff
-    outcome = session.mend(unsafe=options.unsafe_fixes) if mending else session.lint()
+    fixing = options.fix or options.diff
+    outcome = session.fix(unsafe=options.unsafe_fixes) if fixing else session.lint()
     if options.diff:
         _print(_on_terminal(outcome.diff()) if sys.stdout.isatty() else outcome.diff(), sys.stdout)
     elif options.fix:
@@ -252,7 +252,7 @@ def _watch(options: argparse.Namespace, rules: Mapping[str, Entry]) -> NoReturn:
     try:
         from dl_lint.watching import changes
     except ModuleNotFoundError as error:
-        raise ConfigError(f"--watch needs {error.name}: pip install 'pytest-dataloader[watch]'") from None
+        raise ConfigError(f"--watch needs {error.name}: pip install 'dl-lint[watch]'") from None
     gc.enable()  # a run makes little garbage, many make much
     paths = options.paths or ["."]
     for _ in changes(paths, config.locate(paths)):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def choose(findings: Iterable[Reported], *, unsafe: bool, paths: Collection[str]) -> list[Reported]:
-    """The findings to mend in one pass: each with its whole fix in ``paths`` and clear of those chosen before."""
+    """The findings to fix in one pass: each with its whole fix in ``paths`` and clear of those chosen before."""
     taken: dict[str, list[Span]] = {}
     chosen = []
     for reported in findings:

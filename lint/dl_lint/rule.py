@@ -35,7 +35,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits that mend a finding. Applied by ``--fix`` if ``safe``, else only by ``--unsafe-fixes``."""
+    """Edits that fix a finding. Applied by ``--fix`` if ``safe``, else only by ``--unsafe-fixes``."""
 
     message: str
     edits: tuple[Edit, ...]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 from dataclasses import dataclass
@@ -244,6 +245,12 @@ def serve() -> None:
     """Until the editor says goodbye."""
     server = LanguageServer("dl-lint", __version__)
     desk = Desk(server)
+
+    @server.feature(lsp.INITIALIZED)
+    def begun(_params: lsp.InitializedParams) -> None:
+        """Paths in messages are relative to the workspace, wherever the editor started the server."""
+        with contextlib.suppress(OSError):  # a folder that is not on this machine
+            os.chdir(server.workspace.root_path or ".")
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     async def opened(_params: lsp.DidOpenTextDocumentParams) -> None:

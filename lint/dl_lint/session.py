@@ -101,10 +101,10 @@ class Session:
         self._cache.trim()
         return Outcome(left, self._tree, self._tree, texts, accepted=len(report.findings) - len(left.findings))
 
-    def mend(self, *, unsafe: bool) -> Outcome:
+    def fix(self, *, unsafe: bool) -> Outcome:
         """Findings after all fixes, which are made in memory only."""
         from dl_lint.edits import spelled_out
-        from dl_lint.mending import mend
+        from dl_lint.fixing import fix
 
         known = self._accepted()
         accepted = 0
@@ -120,12 +120,12 @@ class Session:
                 findings=tuple(one._replace(finding=spelled_out(one.finding, texts.lines)) for one in left.findings)
             )
 
-        mended = mend(self._tree, lint, unsafe=unsafe)
+        fixed = fix(self._tree, lint, unsafe=unsafe)
         self._cache.trim()
-        return Outcome(mended.report, self._tree, mended.tree, Texts(mended.tree.data), mended.fixed, accepted)
+        return Outcome(fixed.report, self._tree, fixed.tree, Texts(fixed.tree.data), fixed.fixed, accepted)
 
     def write(self, outcome: Outcome, stdout: BinaryIO) -> Outcome:
-        """Put the mended files in place, standard input on standard output. What cannot be written is a failure."""
+        """Put the fixed files in place, standard input on standard output. What cannot be written is a failure."""
         from dl_lint import fixes
 
         failures = []

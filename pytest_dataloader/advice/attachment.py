@@ -17,7 +17,7 @@ _WORDS = {
     "child": "its own processes", "other": "something else",
 }  # fmt: skip
 _STARVED = 0.25
-_HELD = 0.95
+_HELD = _IDLE = 0.95
 _STILL = 1e-5
 """Share of a CPU below which a process does nothing: one that tries again and again takes more."""
 _GROWS, _GROWS_AT_LEAST = 20_000_000, 10_000_000
@@ -55,8 +55,10 @@ def conclusions(seen: Attachment) -> Iterator[str]:
     if hung or _hangs(seen.main):
         who = ", ".join(hung) or "the main process"
         yield f"deadlock: {who} waits for a lock that was taken before the fork, or by a process that died"
-    elif seen.input_wait >= INPUT_BOUND:
+    elif seen.input_wait_at_least >= INPUT_BOUND:
         yield f"input-bound: {_cause(alive)}"
+    elif seen.input_wait >= INPUT_BOUND and any(worker.waits.get("pipe", 0.0) < _IDLE for worker in alive):
+        yield f"data wait {percent(seen.input_wait)} of {counted(seen.looks, 'look')}: too few to say, raise --seconds"
     else:
         yield "not input-bound: the workers keep up with the training step"
     grown = max(worker.growth_bytes for worker in alive)

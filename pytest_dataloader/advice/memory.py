@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.probe.memory.growth import MATTERS
@@ -126,7 +127,9 @@ def _warm_up(seen: Memory) -> str:
 def _copy_on_access(seen: Memory) -> str:
     objects = f"{seen.count:,} {seen.type} objects"
     alone = len(seen.kinds) == 1 and seen.growth_bytes_per_worker
-    each = f"{size(seen.growth_bytes_per_worker)} per worker per epoch: " if alone else ""
+    of_it = next((line.growth_bytes for line in seen.attributes if seen.attribute in (line.path, line.finest)), 0)
+    growth = seen.growth_bytes_per_worker if alone else of_it
+    each = f"{size(growth)} per worker{' per epoch' if alone else ''}: " if growth else ""
     lines = [f"{each}copy-on-write of {seen.attribute}", objects]
     if seen.attribute_filled_at and not seen.written_in_place:
         lines.append(f"filled at {seen.attribute_filled_at}")
@@ -257,7 +260,7 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
         )
         found.append(Advice("DL302", text))
     if "retained" in seen.kinds:
-        text = "keep batch.clone(), or .item() of a number: a kept batch keeps its shared memory and a file descriptor"
+        text = "drop each batch once it is given, in the loader's own __iter__: what keeps it keeps its shared memory"
         around = seen.kept_batches
         found.append(Advice("", let_go(around)) if around.keeper else Advice("DL305", text))
     if "reference_cycles" in seen.kinds:
@@ -273,7 +276,10 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
 _BREAK_CYCLES = (
     "break the cycle at the end of __getitem__: close what was read, set a reference to None, or use weakref.ref"
 )
-_COPY_FIRST = "change a copy: x = x - mean, not x -= mean. Each epoch changes what the one before has changed"
+_COPY_FIRST = (
+    "change a copy: x = x - mean, not x -= mean. A cache that workers fill is shared by all of them as a tensor after "
+    "share_memory_()"
+)
 
 
 def let_go(kept: KeptBatches) -> str:
@@ -303,17 +309,16 @@ def _in_pieces(seen: Memory) -> str:
 _SEQUENCES = ("list", "tuple")
 _NUMBERS = ("bool", "float", "int")
 _ARRAYS = ("Tensor", "ndarray")
+_OF_DATASET = re.compile(r"dataset\.(?P<name>\w+(?:\['\w+'\])?)(?P<records>(?:\[\*\].*)?)")
+"""An attribute of the dataset, or a value of a dict there, and the path to what a record of it holds."""
 
 
 def _instead(seen: Memory) -> str:
     """What holds the same without an object for each sample: code to paste, where what holds it now is known."""
-    owner, _, name = seen.attribute.partition("[")[0].rpartition(".")
-    if owner == "dataset" and seen.container in _SEQUENCES and seen.type not in _ARRAYS:
-        text = (
-            in_one_array(name)
-            if seen.type in _NUMBERS and seen.attribute.endswith(f".{name}[*]")
-            else packed_records(name)
-        )
+    held = _OF_DATASET.fullmatch(seen.attribute)
+    if held and seen.container in _SEQUENCES and seen.type not in _ARRAYS:
+        flat = seen.type in _NUMBERS and not held["records"]
+        text = in_one_array(held["name"]) if flat else packed_records(held["name"])
     else:
         shape = (
             "one stacked tensor or array, or a flat one" if seen.type in _ARRAYS else "one array per field, or bytes"

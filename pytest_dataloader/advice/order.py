@@ -118,16 +118,20 @@ def fault_advice(faults: tuple[OrderFault, ...], *, iterable: bool) -> tuple[Adv
     """What to change about faults of a dataset that is iterated or indexed."""
     remedies = _REMEDIES | (_OF_STREAMS if iterable else {})
     return tuple(
-        Advice("", _HAND_ON) if (fault.kind, fault.source) == ("lost", "the loader") else Advice(*remedies[fault.kind])
+        Advice("", _OF_LOADERS[fault.kind])
+        if fault.source == "the loader" and fault.kind in _OF_LOADERS
+        else Advice(*remedies[fault.kind])
         for fault in faults
     )
 
 
-_SORT = "sorted(set(names)): the order of a set of texts differs between processes, unless PYTHONHASHSEED is set"
-_HAND_ON = "yield every batch: the loader's own __iter__, or what wraps it, drops some"
-_OF_STREAMS = {
-    "lost": ("", "give each sample to one worker: itertools.islice(samples, worker, None, workers)"),
+_SORT = "sorted(set(names)): the order of a set of strings differs between processes, unless PYTHONHASHSEED is set"
+_OF_LOADERS = {
+    "lost": "yield every batch: the loader's own __iter__, or what wraps it, drops some",
+    "duplicated": "fetch each batch of the batch_sampler once, in the loader's own __iter__, or count all in __len__",
 }
+_DIVIDE = ("", "give each sample to one worker: itertools.islice(samples, info.id, None, info.num_workers)")
+_OF_STREAMS = {"lost": _DIVIDE, "duplicated": _DIVIDE}
 _REMEDIES = {
     "truncated": ("DL309", "next(iterator, None), or raise another error: StopIteration ends the epoch silently"),
     "lost": ("", "return one sample for each index from __getitems__"),

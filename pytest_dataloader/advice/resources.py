@@ -39,8 +39,11 @@ def about_leaks(leaks: Sequence[Leak]) -> Iterator[Advice]:
         yield Advice("", "call share_memory_() once, not for each sample")
     if any(leak.sort in (SEGMENT, NAMED_SEGMENT) and leak not in torch for leak in leaks):
         yield Advice("", _UNLINK)
-    if any(leak.sort not in (TORCH, SEGMENT, NAMED_SEGMENT) for leak in leaks):
+    files = [leak for leak in leaks if leak.sort not in (TORCH, SEGMENT, NAMED_SEGMENT)]
+    if any(leak.per != "epoch" for leak in files):
         yield Advice("", "close each file after its sample (with open(path) as file), or open it once per worker")
+    elif files:
+        yield Advice("", "close it when the epoch ends, in a finally of the generator, or open it once")
 
 
 def removal(names: Sequence[str]) -> Advice:

@@ -44,8 +44,6 @@ def advice(seen: Tuning) -> tuple[Advice, ...]:
     if seen.sampler_share >= MAIN_SHARE:
         draws = f"it takes {percent(seen.sampler_share)} of a sample's time, in the main process"
         found.append(Advice("", f"use a faster sampler: {draws}"))
-    if seen.disturbances:
-        found.append(Advice("", f"repeat this on a quiet machine: {seen.disturbances[0]}"))
     return (*found, *(Advice(*_coded(note)) for note in seen.notes))
 
 

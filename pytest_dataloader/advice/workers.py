@@ -247,6 +247,9 @@ def _advice(seen: Workers) -> Iterator[Advice]:
     elif seen.fault == "exception" and seen.start_method == "fork" and seen.workers > 1 and _any(_TORN_HANDLES, text):
         yield Advice("DL303", "open the file in the worker: workers share the position of a file that was opened "
                               "before the fork")  # fmt: skip
+    if seen.fault == "exit" and seen.phase != "starting":
+        yield Advice("", "look for os._exit() and sys.exit() in what reads a sample: with num_workers=0 they end the "
+                         "process itself")  # fmt: skip
     if seen.phase == "starting" and seen.start_method != "fork":
         yield from _about_starting(seen)
     if seen.signal == "SIGKILL":

@@ -86,4 +86,6 @@ def judge(evidence: Tuning, *, step_ms: Milliseconds | None = None) -> Verdict:
         why = "\n".join(evidence.notes) or "it was interrupted before workers were tried"
         return Verdict("not_measured", f"nothing to recommend: {why}")
     so_far = "" if evidence.complete else "\ninterrupted: not all settings were tried"
-    return Verdict("passed", f"{sentences.recommendation(evidence, step_ms)}{so_far}", sentences.advice(evidence))
+    busy = f"\nrepeat this on a quiet machine: {evidence.disturbances[0]}" if evidence.disturbances else ""
+    recommended = sentences.recommendation(evidence, step_ms)
+    return Verdict("passed", f"{recommended}{so_far}{busy}", sentences.advice(evidence))

@@ -8,12 +8,27 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.errors import BadReport
 from pytest_dataloader.probe.host import disk
+from pytest_dataloader.report import comparison
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dataloader.errors import DataLoaderCheckError
+
+
+_MOST_BYTES = 100_000_000
+"""A loader's evidence is some 50 kB, with a timeline a megabyte."""
+
+
+def read_report(path: Path) -> comparison.ReportedRun:
+    """The run in a file of ``--dataloader-json``. Raises BadReport that names the file."""
+    document = read_document(path, _MOST_BYTES, BadReport)
+    try:
+        return comparison.read_run(document)
+    except BadReport as error:
+        raise BadReport(f"{path}: {error}") from None
 
 
 def read_document(path: Path, most_bytes: int, error_of: type[DataLoaderCheckError]) -> Any:

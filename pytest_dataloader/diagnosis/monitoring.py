@@ -6,7 +6,7 @@ import threading
 import warnings
 import weakref
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from pytest_dataloader import checks, loaders
 from pytest_dataloader.errors import BadTarget, DataLoaderWarning, NotMeasured
@@ -19,6 +19,7 @@ from pytest_dataloader.probe.training.meter import Totals
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pytest_dataloader.checks.signatures import TrainingLimits
     from pytest_dataloader.probe.training.discovery import LoaderInUse
     from pytest_dataloader.probe.training.evidence import Training
     from pytest_dataloader.probe.training.meter import Meter
@@ -37,7 +38,7 @@ class Monitor:
     Nothing of the training changes. A limit that is passed is warned of once, with the cause and what to change.
     """
 
-    def __init__(self, loader: Any = None, **limits: Any) -> None:
+    def __init__(self, loader: Any = None, **limits: Unpack[TrainingLimits]) -> None:
         self.loader = loader
         self._limits = checks.read_limits("training", limits)
         inner = None if loader is None else _dataloader_in(loader)
@@ -144,7 +145,7 @@ def weakly(method: Callable[[_Argument], None]) -> Callable[[_Argument], None]:
     return call
 
 
-def monitor(loader: Any, **limits: Any) -> Monitor:
+def monitor(loader: Any, **limits: Unpack[TrainingLimits]) -> Monitor:
     """Watch the training that iterates a DataLoader, by its own loop or a trainer's: iterate what is returned, or
     iterate the loader in a ``with`` block of it, and read ``.state`` at any time.
 

@@ -10,7 +10,7 @@ import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from pytest_dataloader import checks, loaders, targets
 from pytest_dataloader.diagnosis.runner import Runner, Subject
@@ -32,7 +32,14 @@ from pytest_dataloader.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pytest_dataloader.checks.signatures import Limits
     from pytest_dataloader.distributed.job import Job
+    from pytest_dataloader.probe.device.evidence import Transfer
+    from pytest_dataloader.probe.memory.evidence import Memory
+    from pytest_dataloader.probe.resources.evidence import Fds, Shm
+    from pytest_dataloader.probe.samples.evidence import Order, Randomness, Resume, Shards
+    from pytest_dataloader.probe.timing.evidence import Stages, Throughput
+    from pytest_dataloader.probe.workers.evidence import Portability, Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,30 @@ class Report:
         """The verdict of each check by its name."""
         return {each.check: Verdict(each.verdict, each.reason, each.advice, each.vacuous) for each in self.records}
 
+    @overload
+    def __getitem__(self, check: Literal["workers"]) -> Workers: ...
+    @overload
+    def __getitem__(self, check: Literal["fds"]) -> Fds: ...
+    @overload
+    def __getitem__(self, check: Literal["shm"]) -> Shm: ...
+    @overload
+    def __getitem__(self, check: Literal["throughput"]) -> Throughput: ...
+    @overload
+    def __getitem__(self, check: Literal["stages"]) -> Stages: ...
+    @overload
+    def __getitem__(self, check: Literal["memory"]) -> Memory: ...
+    @overload
+    def __getitem__(self, check: Literal["randomness"]) -> Randomness: ...
+    @overload
+    def __getitem__(self, check: Literal["order"]) -> Order: ...
+    @overload
+    def __getitem__(self, check: Literal["shards"]) -> Shards: ...
+    @overload
+    def __getitem__(self, check: Literal["resume"]) -> Resume: ...
+    @overload
+    def __getitem__(self, check: Literal["portability"]) -> Portability: ...
+    @overload
+    def __getitem__(self, check: Literal["transfer"]) -> Transfer: ...
     def __getitem__(self, check: str) -> Any:
         """The evidence of a check, as its fixture returns it; raises NotMeasured where there is none."""
         if check in self._evidence:
@@ -85,7 +116,7 @@ def diagnose(
     seconds: float | None = None,
     quick: bool = False,
     trace: str | os.PathLike[str] | None = None,
-    **limits: Any,
+    **limits: Unpack[Limits],
 ) -> Report:
     """Run every check that applies on a DataLoader, or on what a callable returns, and hold it to the limits given.
 

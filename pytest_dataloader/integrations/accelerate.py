@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pytest_dataloader.diagnosis.monitoring import Monitor, weakly
 
 if TYPE_CHECKING:
+    from pytest_dataloader.checks.signatures import TrainingLimits
     from pytest_dataloader.probe.training.discovery import LoaderInUse
     from pytest_dataloader.probe.training.meter import Meter
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 class DataLoaderMonitor(Monitor):
     """Logs the figures of ``scalars`` by ``accelerator.log`` after every so many batches, and warns of limits."""
 
-    def __init__(self, accelerator: Any, every_n_steps: int = 50, **limits: Any) -> None:
+    def __init__(self, accelerator: Any, every_n_steps: int = 50, **limits: Unpack[TrainingLimits]) -> None:
         super().__init__(**limits)
         self._accelerator, self._every = accelerator, every_n_steps
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pytest_dataloader.diagnosis.monitoring import Monitor
 
 if TYPE_CHECKING:
+    from pytest_dataloader.checks.signatures import TrainingLimits
 
     class Callback:
         """Lightning's."""
@@ -23,7 +24,7 @@ class DataLoaderMonitor(Callback):
     On the ranks whose loggers log; the figures are those of the rank's own loader.
     """
 
-    def __init__(self, **limits: Any) -> None:
+    def __init__(self, **limits: Unpack[TrainingLimits]) -> None:
         self.monitor = Monitor(**limits)
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:  # noqa: ARG002

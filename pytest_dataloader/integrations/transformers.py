@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pytest_dataloader.diagnosis.monitoring import Monitor
 
 if TYPE_CHECKING:
+    from pytest_dataloader.checks.signatures import TrainingLimits
 
     class TrainerCallback:
         """Of transformers."""
@@ -21,7 +22,7 @@ class DataLoaderCallback(TrainerCallback):
     before them, else only what comes after it sees the figures.
     """
 
-    def __init__(self, **limits: Any) -> None:
+    def __init__(self, **limits: Unpack[TrainingLimits]) -> None:
         self.monitor = Monitor(**limits)
 
     def add_to(self, trainer: Any) -> DataLoaderCallback:

@@ -186,28 +186,35 @@ class RunComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measure:
-    """A figure worth comparing: its key in the evidence, how it is called and written, and the key of its interval."""
+class Measure:
+    """A figure worth comparing: its key in the evidence, how it is called and written, the key of its interval, and
+    whether more of it is better.
+    """
 
     key: str
     name: str
+    unit: str
     write: Callable[[float], str] = figure
     interval: str = ""
+    more_is_better: bool = False
 
 
-_MEASURES: Mapping[str, tuple[_Measure, ...]] = {
+MEASURES: Mapping[str, tuple[Measure, ...]] = {
     "throughput": (
-        _Measure("samples_per_second", "samples/s", interval="interval"),
-        _Measure("cpu_ms_per_sample", "CPU ms per sample", interval="cpu_ms_interval"),
-        _Measure("seconds_to_first_batch", "seconds to first batch"),
+        Measure("samples_per_second", "samples/s", "samples/s", interval="interval", more_is_better=True),
+        Measure("cpu_ms_per_sample", "CPU ms per sample", "ms", interval="cpu_ms_interval"),
+        Measure("seconds_to_first_batch", "seconds to first batch", "s"),
     ),
     "memory": (
-        _Measure("growth_bytes_per_worker", "growth per worker", size),
-        _Measure("predicted_total_bytes", "growth of all workers", size),
+        Measure("growth_bytes_per_worker", "growth per worker", "B", size),
+        Measure("predicted_total_bytes", "growth of all workers", "B", size),
     ),
-    "fds": (_Measure("peak", "peak of descriptors"), _Measure("leaked", "descriptors left open")),
-    "shm": (_Measure("peak_bytes", "peak of /dev/shm", size), _Measure("leaked_bytes", "left behind", size)),
-    "portability": (_Measure("pickled_bytes", "pickled per worker", size),),
+    "fds": (
+        Measure("peak", "peak of descriptors", "descriptors"),
+        Measure("leaked", "descriptors left open", "descriptors"),
+    ),
+    "shm": (Measure("peak_bytes", "peak of /dev/shm", "B", size), Measure("leaked_bytes", "left behind", "B", size)),
+    "portability": (Measure("pickled_bytes", "pickled per worker", "B", size),),
 }
 _TEXTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "stages": (("bottleneck", "bottleneck"),),
@@ -327,7 +334,7 @@ def _why(changes: Sequence[CheckChange]) -> str:
 
 
 def _limit(value: object) -> str:
-    number = _number(value)
+    number = finite(value)
     return "none" if value is None else shown(value, str) if number is None else figure(number)
 
 
@@ -357,8 +364,8 @@ def _movements(change: CheckChange) -> Iterator[Movement | None]:
     old, new = change.old.evidence, change.new.evidence
     unsure = [word for word, seen in (("before", change.old), ("now", change.new)) if seen.verdict == "inconclusive"]
     note = f"inconclusive {' and '.join(unsure)}" if unsure else ""
-    for measure in _MEASURES.get(change.check, ()):
-        before, now = _number(old.get(measure.key)), _number(new.get(measure.key))
+    for measure in MEASURES.get(change.check, ()):
+        before, now = finite(old.get(measure.key)), finite(new.get(measure.key))
         if before is None or now is None:
             continue
         apart = _apart(old.get(measure.interval), new.get(measure.interval)) if measure.interval else None
@@ -377,7 +384,7 @@ def _movements(change: CheckChange) -> Iterator[Movement | None]:
 def _apart(old: object, new: object) -> bool | None:
     """Whether two intervals have nothing in common; None where one of them is none."""
     bounds = [
-        [_number(bound) for bound in interval] if isinstance(interval, list) and len(interval) == 2 else [None]
+        [finite(bound) for bound in interval] if isinstance(interval, list) and len(interval) == 2 else [None]
         for interval in (old, new)
     ]
     known = [[bound for bound in interval if bound is not None] for interval in bounds]
@@ -401,7 +408,7 @@ def _moved_by(before: float, now: float) -> str:
     return f"{now / before:,.1f}x" if now / before >= 2 else f"{100 * (now / before - 1):+.0f} %"
 
 
-def _number(value: object) -> float | None:
+def finite(value: object) -> float | None:
     """A finite number; None for anything else that JSON can hold."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         return None

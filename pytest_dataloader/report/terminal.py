@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,8 @@ _BOTTLENECKS = {
     "consumer": "training step",
     "startup": "worker start-up",
 }
+_LONGEST_ERROR = 240
+"""Characters of a first line: an exception of the user's in it may be longer than any headline of ours."""
 _FOR_FILES = ("timeline",)
 """Evidence that nobody would read as text."""
 _PLACES = ("attribute_filled_at", "accumulating_filled_at")
@@ -193,7 +196,9 @@ def _check(record: Record, verbosity: int) -> Iterator[RenderableType]:
     """The headline of a check, where its cause is, and what to change."""
     full, is_result = verbosity >= FULL, record.check in _RESULTS
     in_job = record.check == "throughput" and bool(record.ranks)
-    first, *more = (record.reason if full or in_job else headline(record.reason)).splitlines() or [""]
+    first, *more = record.reason.splitlines() or [""]
+    if not (full or in_job):
+        first, more = textwrap.shorten(first, _LONGEST_ERROR, placeholder=" ..."), []
     title = Text(f"{record.check} {_word(record)}", STYLES[record.verdict])
     yield _indented(Text.assemble(title, ": ", text(first)), 2)
     below: list[RenderableType] = [text(line.strip()) for line in more]

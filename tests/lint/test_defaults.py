@@ -85,3 +85,30 @@ def test_a_function_that_several_scripts_call_starts_the_workers_of_those_that_g
         "run_slow.py": RUN.format(source="slow"),
     })  # fmt: skip
     assert [one["filename"] for one in project.lint_json("--select", "DL307").records] == ["run_slow.py"]
+
+
+UNREAD = """\
+import argparse
+
+import settings
+from torch.utils.data import DataLoader
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--workers", type=int, default=settings.WORKERS)
+args = parser.parse_args()
+loader = DataLoader(range(10))
+"""
+
+SETTINGS = """\
+WORKERS = 8
+
+
+def declare(parser):
+    parser.add_argument("--name", default="one")
+"""
+
+
+def test_options_of_files_that_are_read_on_the_way_to_a_default_are_no_trouble(project: Project) -> None:
+    project.write({"train.py": UNREAD, "settings.py": SETTINGS})
+    (found,) = project.lint_json("--select", "DL213", "train.py").records
+    assert found["location"]["row"] == 7

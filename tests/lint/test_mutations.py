@@ -273,9 +273,19 @@ IDIOMS: dict[str, dict[str, str]] = {
         "model": DISTRIBUTED,
     },
     "reseed-for-every-sample": {"read": NUMPY},
+    "reseed-with-a-constant": {"read": NUMPY},
     "oversize": SEEDED,
     "new-oversized-seed": {"read": NUMPY},
     "pad-the-evaluation": {"head": EVALUATE, "model": DISTRIBUTED},
+    "ask-for-one-more": {
+        "head": "def collate(samples):\n    return torch.utils.data.default_collate(samples)\n",
+        "loader": "DataLoader(dataset, batch_size=8, shuffle=True, num_workers=4, collate_fn=collate)",
+    },
+    "leave-a-parameter-out": {
+        "head": "def make(data, num_workers=0):\n    return DataLoader(data, batch_size=8, num_workers=num_workers)\n",
+        "loader": "make(dataset, num_workers=4)",
+    },
+    "leave-an-option-out": {"before": OPTION.format(4), "loader": BY_OPTION},
 }  # fmt: skip
 
 QUICK = ("give-workers", "keep-the-list", "retain", "open-early", "freeze-the-generator", "unpin", "wrap-in-a-lambda")

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from dl_lint.rule import Edit, Finding, Rule
     from dl_lint.source.parser import Syntax
 
+    from tests.lint import conftest
+
 CASES = Path(__file__).parent / "cases"
 EXPECT = re.compile(r"#\s*expect(?P<advice> advice)?(?::\s*(?P<codes>DL\d{3}(?:\s*,\s*DL\d{3})*))?\s*$")
 FENCE = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -301,3 +303,24 @@ def test_the_loaders_of_nobody_knows_what_say_whether_a_cache_is_thrown_away(
     files = {"data.py": CACHE.partition("def loaders")[0], "train.py": UNCLAIMED % (said, other)}
     [found] = check(rule, files, written(files, tmp_path))
     assert ("thrown away" in found.message) is thrown_away
+
+
+COPIES = """
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, device):
+    for images in DataLoader(dataset, num_workers=4):
+        model(images.to(device, non_blocking=True))
+"""
+
+
+def test_a_loader_pins_where_there_is_an_accelerator_and_nothing_is_imported_for_that(
+    project: conftest.Project,
+) -> None:
+    project.write({"with_torch.py": f"import torch{COPIES}", "without.py": COPIES})
+    project.lint("--fix", "--select", "DL103")
+    assert "num_workers=4, pin_memory=torch.cuda.is_available())" in project.read("with_torch.py")
+    assert project.read("without.py") == COPIES
+    project.lint("--fix", "--unsafe-fixes", "--select", "DL103")
+    assert "num_workers=4, pin_memory=True)" in project.read("without.py")

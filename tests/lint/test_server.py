@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -117,7 +118,7 @@ def test_diagnostics_follow_what_is_typed_and_fixes_can_be_applied(project: Proj
         start = len(line[: line.index("pin_memory_device")].encode("utf-16-le")) // 2
         assert found.range.start == lsp.Position(4, start)
         assert found.code_description is not None
-        assert found.code_description.href.endswith("#dl209-ignored-pin-memory-device")
+        assert found.code_description.href.endswith("/rules/DL209/")
         fix, accept = await editor.actions(uri, found.range, "quickfix")
         assert (fix.title, fix.is_preferred) == ("DL209: leave `pin_memory_device` out", True)
         [edit] = fix.edit.changes[uri]
@@ -205,7 +206,7 @@ def test_the_server_says_what_it_needs(project: Project, monkeypatch: pytest.Mon
     ran = project.lint("server")
     assert (ran.status, ran.err) == (
         2,
-        "dl-lint: error: the server needs pygls: pip install 'pytest-dataloader[server]'\n",
+        "dl-lint: error: the server needs pygls: pip install 'dl-lint[server]'\n",
     )
     assert "usage: dl-lint server" in project.lint("server", "--help").out
     assert uris.to_fs_path((project.root / "server").as_uri()) == str(project.root / "server")
@@ -231,3 +232,55 @@ def test_what_was_said_does_not_keep_the_project_in_memory(project: Project, fau
     findings, projects = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert int(findings) >= 1
     assert int(projects) == 0
+
+
+class Wire:
+    """A server started elsewhere than in its workspace, and spoken to byte by byte, to see how its process ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "dl_lint", "server"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def send(self, method: str, parameters: Any, number: int | None = None) -> None:
+        identity = {} if number is None else {"id": number}
+        message = json.dumps({"jsonrpc": "2.0", **identity, "method": method, "params": parameters}).encode()
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(message), message))
+        self.process.stdin.flush()
+
+    def until(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        while True:
+            length = 0
+            while line := self.process.stdout.readline().strip():
+                name, _, value = line.partition(b":")
+                length = int(value) if name.lower() == b"content-length" else length
+            message: dict[str, Any] = json.loads(self.process.stdout.read(length))
+            if wanted(message):
+                return message
+
+
+def test_the_server_ends_with_0_after_shutdown_and_names_files_from_the_workspace(project: Project) -> None:
+    makes = "from torch.utils.data import DataLoader\n\n\ndef make(data):\n    return DataLoader(data, num_workers=4)\n"
+    copies = (
+        "from makers import make\n\n\ndef train(model, data, device):\n    for images in make(data):\n"
+        "        model(images.to(device, non_blocking=True))\n"
+    )
+    project.write({"pyproject.toml": "", "makers.py": makes, "data.py": copies})
+    root = project.root
+    wire = Wire(root.parent)
+    workspace: dict[str, Any] = {"processId": None, "rootUri": root.as_uri(), "capabilities": {}}
+    wire.send("initialize", workspace, 1)
+    wire.until(lambda message: message.get("id") == 1)
+    wire.send("initialized", {})
+    document = {"uri": (root / "data.py").as_uri(), "languageId": "python", "version": 1, "text": copies}
+    wire.send("textDocument/didOpen", {"textDocument": document})
+    said = wire.until(lambda message: message.get("method") == "textDocument/publishDiagnostics")
+    [finding] = said["params"]["diagnostics"]
+    assert "(makers.py:5)" in finding["message"]
+    wire.send("shutdown", None, 2)
+    wire.until(lambda message: message.get("id") == 2)
+    wire.send("exit", None)
+    wire.process.communicate(timeout=60)
+    assert wire.process.returncode == 0

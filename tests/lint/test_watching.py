@@ -90,5 +90,5 @@ def test_watching_says_what_it_needs_and_what_it_cannot_go_with(
     monkeypatch.setitem(sys.modules, "watchfiles", None)
     monkeypatch.delitem(sys.modules, "dl_lint.watching", raising=False)
     ran = project.lint("--watch")
-    assert ran.err == "dl-lint: error: --watch needs watchfiles: pip install 'pytest-dataloader[watch]'\n"
+    assert ran.err == "dl-lint: error: --watch needs watchfiles: pip install 'dl-lint[watch]'\n"
     assert ran.status == 2

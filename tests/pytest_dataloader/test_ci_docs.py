@@ -39,7 +39,7 @@ def run(project: Project, preloaded: Server, command: str) -> int:
     if program == "pytest":
         return int(project.pytester.runpytest_subprocess(*WITHOUT, *SHORT, *arguments).ret)
     assert program == "pytest-dataloader"
-    only = () if "compare" in arguments else ("--checks=fds",)
+    only = () if {"compare", "export"} & set(arguments) else ("--checks=fds",)
     return preloaded.run("-m", "pytest_dataloader", *arguments, *only, folder=project.path).returncode
 
 

@@ -127,6 +127,14 @@ def test_a_floor_is_drawn_in_what_the_output_can_show_and_without_colour(
     assert "\x1b" not in output
 
 
+def test_what_makes_a_loader_finds_no_arguments_of_pytest(project: Project) -> None:
+    with project.path.joinpath("proj", "data.py").open("a") as file:
+        file.write("\ndef make_by_arguments():\n    import argparse\n    argparse.ArgumentParser().parse_args()\n")
+        file.write("    return make()\n")
+    project.declare(train='loader = "proj.data:make_by_arguments"\nchecks = ["fds"]')
+    assert project.run("--dataloader-bench", "--dataloader-quick", "pyproject.toml").ret == 0
+
+
 def test_checks_of_a_target_share_one_loader_which_goes_after_the_last(project: Project) -> None:
     project.path.joinpath("conftest.py").write_text(
         "import gc, weakref\nimport proj.data\nmade = []\n"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 REPOSITORY = "https://github.com/pytest-dataloader/pytest-dataloader"
+SITE = "https://pytest-dataloader.github.io/pytest-dataloader"
 
 DECLARED = re.compile(
     r'^@rule\(\s*"(DL\d{3})",\s*(?:severity\s*=\s*)?"(bug|slow|advice)"[^)]*\)\s*def (\w+)\(', re.MULTILINE
@@ -100,7 +101,8 @@ def summary(entry: Entry) -> str:
 
 
 def url(entry: Entry) -> str:
-    return f"{REPOSITORY}/blob/main/docs/rules.md#{entry.code.lower()}-{entry.name}"
+    """A rule's page. It has the code alone: a rule that is renamed keeps its address."""
+    return f"{SITE}/rules/{entry.code}/"
 
 
 def markdown(rules: Iterable[Entry]) -> str:

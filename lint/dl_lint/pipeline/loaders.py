@@ -6,10 +6,13 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from dl_lint.context import entry_points
+from dl_lint.flow import call_graph, enclosing
 from dl_lint.flow.features import NOTHING_MORE, feature
 from dl_lint.flow.hints import names_one
-from dl_lint.flow.interpreter import arguments, classes
+from dl_lint.flow.interpreter import arguments, classes, options
 from dl_lint.flow.values import (
+    ABSENT,
     NONE,
     NOTHING,
     UNKNOWN,
@@ -29,13 +32,14 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.source.positions import span
-from dl_lint.source.syntax import Assignment, dotted, targets
+from dl_lint.source.syntax import Assignment, called, dotted, option_name, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.flow.program import Program
-    from dl_lint.flow.scopes import FileIndex
+    from dl_lint.flow.scopes import FileIndex, Scope
+    from dl_lint.source.syntax import Param
 
 
 Workers = Literal["some", "none", "default-none", "unknown"]
@@ -240,6 +244,175 @@ def _receivers(program: Program, node: ast.AST) -> Iterator[str]:
 
 def _is_called(above: ast.AST, node: ast.AST) -> bool:
     return isinstance(above, ast.Call) and above.func is node
+
+
+# --- what builders leave out ---------------------------------------------------------------
+
+
+DEFAULTS: dict[str, Const] = {
+    "batch_size": Const(1, "int"),
+    "shuffle": Const(False, "bool"),
+    "num_workers": Const(0, "int"),
+    "pin_memory": Const(False, "bool"),
+    "drop_last": Const(False, "bool"),
+    "persistent_workers": Const(False, "bool"),
+    "timeout": Const(0, "int"),
+}
+"""What a loader takes for an argument that it is not given; None for others."""
+
+_CHOSEN_BY = {
+    "batch_size": ("batch_sampler",),
+    "shuffle": ("sampler", "batch_sampler"),
+    "drop_last": ("batch_sampler",),
+    "sampler": ("batch_sampler",),
+}
+"""Arguments that say in place of others which samples make a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """``param`` of ``function`` has the name of an argument of ``loader``, made there, and is never read; ``call``
+    passes something else for it than the loader gets."""
+
+    param: Param
+    function: Scope
+    loader: Loader
+    call: ast.Call
+
+
+@feature("parameters that builders of loaders ignore", NOTHING_MORE)
+def ignored_parameters(program: Program) -> Iterator[Ignored]:
+    """The parameters for a loader that a function takes, is called with, and does not pass on."""
+    for loader in all_loaders(program):
+        function = enclosing.function_of(program, loader.call)
+        if not program.models.has(loader.name, "TorchLoader") or function.kind != "function":
+            continue
+        names = frozenset(program.models.get(loader.name).positions) - {"dataset"}
+        for param in function.params:
+            if param.name in names and not _is_read(function, param) and not _is_chosen(program, loader, param.name):
+                call = next(_passing(program, function, loader, param), None)
+                if call is not None:
+                    yield Ignored(param, function, loader, call)
+
+
+def _is_read(function: Scope, param: Param) -> bool:
+    """Whether a function may read a parameter, by name or with all of its variables."""
+    inside = tuple(classes.with_inner(function))
+    return any(one.loads.get(param.name) for one in inside) or any(
+        called(call) in ("locals", "vars", "eval") and not (called(call) == "vars" and call.args)
+        for one in inside
+        for call in one.calls
+    )
+
+
+def _is_chosen(program: Program, loader: Loader, name: str) -> bool:
+    """Whether another argument says it."""
+    others = (argument(program, loader, other).value for other in _CHOSEN_BY.get(name, ()))
+    return any(not isinstance(one, Absent) and one != NONE for value in others for one in alternatives(value))
+
+
+def _passing(program: Program, function: Scope, loader: Loader, param: Param) -> Iterator[ast.Call]:
+    """The calls of a function that ask for something else than what its loader is known to get."""
+    got = {_as_taken(one, param.name) for one in alternatives(argument(program, loader, param.name).value)}
+    if not all(isinstance(one, Const) for one in got):
+        return
+    for frame in call_graph.callers(program, function):
+        asked = {
+            _as_taken(one, param.name) for one in alternatives(arguments.passed(program, frame, param.name).symbolic)
+        }
+        if not asked <= got | {_as_taken(ABSENT, param.name), NONE}:
+            yield frame.call
+
+
+def _as_taken(value: Value, name: str) -> Value:
+    return DEFAULTS.get(name, NONE) if isinstance(value, Absent) else value
+
+
+_WORKERS = frozenset({"worker", "workers", "nworkers", "cpu", "cpus"})
+"""Words in the names of options for a number of workers."""
+
+
+@feature("options for workers that reach no loader", NOTHING_MORE)
+def ignored_options(program: Program) -> Iterator[tuple[ast.Call, str, tuple[Loader, ...]]]:
+    """The options for a number of workers that nothing reads, in files whose loaders have none: where each is
+    declared, its name and these loaders."""
+    for name, calls in tuple(program.modules.options.items()):  # files that are read meanwhile declare more
+        for call in tuple(calls) if not _WORKERS.isdisjoint(name.lower().split("_")) else ():
+            file = program.site(call).scope.file
+            here = tuple(one for one in all_loaders(program) if program.site(one.call).scope.file is file)
+            is_number = isinstance(found := options.declared(program, call), Option) and (
+                isinstance(found.default, Const) and found.default.kind == "int"
+            )
+            if (
+                file.linted
+                and is_number
+                and here
+                and all(workers(program, one) == "none" for one in here)
+                and not entry_points.is_imported(program, file)
+                and not _may_be_read(program, call)
+            ):
+                yield call, name, here
+
+
+_SHOWING = frozenset({"print", "pprint", "str", "repr", "format"})
+"""Functions that show all options, and read none."""
+
+_MOST_HANDED = 40
+"""Functions that the options of a script are followed into."""
+
+
+def _may_be_read(program: Program, call: ast.Call) -> bool:
+    """Whether the option that an ``add_argument`` call declares may be read: as an attribute of what the file parses,
+    or with all the others, where that is handed to something that is not known. Of options that another file parses,
+    nothing is known."""
+    file, option = program.site(call).scope.file, option_name(call)
+    names = {_parsed_as(program, one) for method in options.PARSING for one in file.methods.get(method, ())}
+    if not names or None in names:
+        return True
+    loads = [load for scope in file.scopes for one in names if one is not None for load in scope.loads.get(one, ())]
+    followed: set[tuple[Scope, str]] = set()
+    for load in loads:
+        above = program.parents.get(load)
+        if isinstance(above, ast.Attribute):
+            if above.attr in (option, "__dict__"):
+                return True
+            continue
+        params = _handed_to(program, above, load)
+        if params is None or len(followed) > _MOST_HANDED:
+            return True
+        new = params - followed
+        followed |= new
+        loads += (
+            it for function, name in new for one in classes.with_inner(function) for it in one.loads.get(name, ())
+        )
+    return False
+
+
+def _parsed_as(program: Program, parse: ast.Call) -> str | None:
+    """The name that the parsed options get: the first, where others are left over."""
+    above = program.parents.get(parse)
+    target = above.targets[0] if isinstance(above, ast.Assign) and len(above.targets) == 1 else None
+    if isinstance(target, ast.Tuple):
+        target = target.elts[0]
+    return target.id if isinstance(target, ast.Name) else None
+
+
+def _handed_to(program: Program, above: ast.AST | None, load: ast.Name) -> set[tuple[Scope, str]] | None:
+    """The parameters that a name is passed for; None where it goes elsewhere."""
+    call = program.parents.get(above) if isinstance(above, ast.keyword) else above
+    if not isinstance(call, ast.Call) or call.func is load:
+        return None
+    if called(call) in _SHOWING:
+        return set()
+    entered = call_graph.entered(program, call)
+    if not entered:
+        return None
+    if isinstance(above, ast.keyword):
+        return {(one, above.arg) for one in entered} if above.arg is not None else None
+    at = call.args.index(load)
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(at >= len(one.positions) for one in entered):
+        return None
+    return {(one, one.positions[at]) for one in entered}
 
 
 def placement(program: Program, value: Value) -> str:

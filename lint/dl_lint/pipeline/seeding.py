@@ -28,8 +28,8 @@ from dl_lint.flow.values import (
     Value,
     alternatives,
 )
-from dl_lint.pipeline import datasets, loaders, loops, workers
-from dl_lint.source.syntax import Comprehension, Display, children, dotted
+from dl_lint.pipeline import datasets, loaders, loops, samplers, workers
+from dl_lint.source.syntax import Comprehension, Display, called, children, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,6 +55,8 @@ GENERATORS = frozenset(
 """Classes and functions that make a generator of one's own."""
 
 RESEEDING = ("seed", "manual_seed", "set_state", "setstate")
+
+_RESTORING = frozenset({"set_state", "setstate", "set_rng_state", "fork_rng"})
 
 _NO_DRAWS = frozenset(
     {"seed", "get_state", "set_state", "getstate", "setstate", "Random", "default_rng", "RandomState"}
@@ -141,16 +143,20 @@ def seedings(program: Program, function: Scope, start: WorkerStart | None = None
 
 def draws(program: Program, functions: tuple[Scope, ...], seeder: str) -> ast.Call | None:
     """A call that draws from the global generator that ``seeder`` seeds, if one of ``functions`` has one."""
+    return next(_all_draws(program, functions, seeder), None)
+
+
+def _all_draws(program: Program, functions: tuple[Scope, ...], seeder: str) -> Iterator[ast.Call]:
     module = "torch" if seeder.startswith("torch.") else seeder.rpartition(".")[0]
     for function in functions:
         for scope in classes.with_inner(function):
             for call in scope.calls:
                 of, _, name = (_called(program, call) or "").rpartition(".")
-                if of == module and name not in _NO_DRAWS and (module != "torch" or name in _TORCH_DRAWS):
-                    return call
-                if module == "torch" and (_is_params(of, name) or _is_random(program, program.value(call.func))):
-                    return call
-    return None
+                own = of == module and name not in _NO_DRAWS and (module != "torch" or name in _TORCH_DRAWS)
+                if own or (
+                    module == "torch" and (_is_params(of, name) or _is_random(program, program.value(call.func)))
+                ):
+                    yield call
 
 
 def _is_params(of: str, name: str) -> bool:
@@ -442,6 +448,18 @@ def _drawing(program: Program, loader: Loader, seeder: str) -> ast.Call | None:
             if found is not None:
                 return found
     return None
+
+
+def only_orders(program: Program, functions: tuple[Scope, ...], seeder: str) -> bool:
+    """Whether all that is seen to be drawn from a global generator are orders, which are to be the same each time."""
+    found = [called(call) for call in _all_draws(program, functions, seeder)]
+    return bool(found) and samplers.ORDERING.issuperset(found)
+
+
+def is_restored(program: Program, seeded: Seeding) -> bool:
+    """Whether the function that seeds a generator sets it back to an earlier state, or has it seeded at random."""
+    function = enclosing.function_of(program, seeded.call)
+    return any(called(call) in _RESTORING or (called(call) == "seed" and not call.args) for call in function.calls)
 
 
 DRAWING = ("albumentations", "audiomentations", "detectron2", "imgaug", "mmcv", "mmdet", "mmseg", "monai")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from dl_lint.context.entry_points import is_test
 from dl_lint.flow import call_graph, enclosing, guards
 from dl_lint.flow.features import feature
-from dl_lint.flow.interpreter import classes, names, objects
+from dl_lint.flow.interpreter import arguments, classes, names, objects
 from dl_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -403,6 +403,64 @@ def functions(program: Program, *values: Value) -> Iterator[Scope]:
                 yield from functions(program, one.func)
             case _:
                 continue
+
+
+CALLBACKS = {"worker_init_fn": "each worker calls it with its id", "collate_fn": "it is called with a list of samples"}
+"""The functions that a loader takes and calls with one argument, and who does so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A function that cannot take what ``loader`` calls it with as ``argument``; ``reason`` completes "it …".
+
+    ``node`` is its definition, or else where the loader is given it.
+    """
+
+    node: ast.AST
+    name: str
+    loader: Loader
+    argument: str
+    reason: str
+
+
+def misfits(program: Program) -> Iterator[Misfit]:
+    """The functions given to loaders of torch whose parameters do not fit the one argument that they get."""
+    for loader in (variant for made in loaders.all_loaders(program) for variant in variants(program, made)):
+        if not program.models.has(loader.name, "TorchLoader") or _iterates_itself(program, loader):
+            continue
+        for argument in CALLBACKS:
+            if argument == "worker_init_fn" and loaders.workers(program, loader) == "none":
+                continue
+            expr = handed(program, loader, argument)
+            for one in alternatives(loaders.argument(program, loader, argument).value):
+                reason = None if _may_be_bound(program, expr, one) else arguments.rejection(program, one, 1)
+                scope = next(functions(program, one), None)
+                if reason is not None:
+                    is_its_own = scope is not None and scope.node is not None and not isinstance(one, Partial)
+                    node = scope.node if is_its_own and scope is not None and scope.node is not None else expr
+                    yield Misfit(node, _name(scope), loader, argument, reason)
+
+
+def _name(scope: Scope | None) -> str:
+    return f"`{scope.name}`" if scope is not None and scope.kind == "function" else "what is given here"
+
+
+def _iterates_itself(program: Program, loader: Loader) -> bool:
+    """Whether a subclass of DataLoader may call its functions in its own way."""
+    own = ("__iter__", "_get_iterator")
+    return loader.cls is not None and any(
+        isinstance(classes.of_class(program, loader.cls, name), Function) for name in own
+    )
+
+
+def _may_be_bound(program: Program, expr: ast.AST, value: Value) -> bool:
+    """Whether a plain function may have become a method: one that a class has as an attribute, read off an object."""
+    return (
+        isinstance(value, Function)
+        and not value.scope.is_method
+        and isinstance(expr, ast.Attribute)
+        and any(isinstance(one, Instance) for one in alternatives(program.value(expr.value)))
+    )
 
 
 # --- how they are started ------------------------------------------------------------------

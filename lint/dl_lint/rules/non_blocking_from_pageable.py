@@ -14,6 +14,7 @@ buffer of its own on the thread that trains; `non_blocking=True` reads as if tha
 ## Example
 
 ```python
+import torch
 from torch.utils.data import DataLoader
 
 
@@ -28,16 +29,21 @@ def train(model, dataset, device):
 ## Use instead
 
 ```python
+import torch
 from torch.utils.data import DataLoader
 
 
 def train(model, dataset, device):
-    loader = DataLoader(dataset, num_workers=4, pin_memory=True)
+    loader = DataLoader(dataset, num_workers=4, pin_memory=torch.cuda.is_available())
     for images, labels in loader:
         images = images.to(device, non_blocking=True)
         labels = labels.to(device, non_blocking=True)
         model(images, labels)
 ```
+
+## Fix safety
+
+Unsafe in a module that does not import torch: `pin_memory=True` warns on a machine without an accelerator.
 """
 
 from __future__ import annotations
@@ -146,7 +152,10 @@ def _in_order(project: Project, loaders: list[Loader]) -> tuple[Loader, ...]:
 def _pinning(project: Project, loader: Loader) -> Fix | None:
     """Let the loader pin, where its own call says or may say whether it does."""
     argument = project.argument(loader, "pin_memory")
-    edit = edits.with_argument(project, loader.call, "pin_memory=True") if argument.node is loader.call else None
+    bindings = project.function_of(loader.call).file.module.bindings
+    imported = any(one.kind == "import" for one in bindings.get("torch", ()))
+    value = "torch.cuda.is_available()" if imported else "True"
+    edit = edits.with_argument(project, loader.call, f"pin_memory={value}") if argument.node is loader.call else None
     if isinstance(argument.expr, ast.Constant):
-        edit = edits.replaced(project, argument.expr, "True")
-    return Fix("pin the loader's batches", (edit,)) if edit else None
+        edit = edits.replaced(project, argument.expr, value)
+    return Fix("pin the loader's batches", (edit,), safe=imported) if edit else None

@@ -1,10 +1,11 @@
-"""A whole recording, video or volume is decoded for each sample, and a slice of it is kept.
+"""A whole recording, video, volume or array is read for each sample, and a slice of it is kept.
 
 ## What it does
 
-Finds `torchaudio.load`, `soundfile.read`, `librosa.load`, `torchvision.io.read_video` and nibabel's `get_fdata()` that
-read a file whole while a sample is fetched, where nothing but a slice of what they return is used. Calls that ask for a
-part, and whatever is cached, normalised as a whole or used otherwise, are left alone.
+Finds `torchaudio.load`, `soundfile.read`, `librosa.load`, `torchvision.io.read_video`, nibabel's `get_fdata()`,
+`numpy.load` and `torch.load` that read a file whole while a sample is fetched, where nothing but a slice of what they
+return is used. Calls that ask for a part or map the file into memory, and whatever is cached, normalised as a whole or
+used otherwise, are left alone.
 
 ## Why is this bad?
 
@@ -77,7 +78,7 @@ def whole_clip_decoded(project: Project) -> Iterator[Finding]:
             kept = project.place(one.kept)
             yield Finding(
                 project.place(one.call),
-                f"the whole file is decoded for each sample of `{dataset.name}`, and nothing but a slice of it is used "
+                f"the whole file is read for each sample of `{dataset.name}`, and nothing but a slice of it is used "
                 f"({project.told(kept)})",
                 one.reader.remedy,
                 (Related(kept, "what is kept"),),

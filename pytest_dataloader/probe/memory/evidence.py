@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Memory:
     """What a loader's workers cost in memory. ``kinds`` are all faults found, ``kind`` the gravest.
 
-    ``attribute`` is the path that pays, with the type, count and bytes of the objects that reading un-shares there, or
-    whose elements samples change (``written_in_place``);
+    ``attribute`` is the path that is copied, with the type, count and bytes of the objects that reading copies there,
+    or whose elements samples change (``written_in_place``);
     ``growth_bytes_per_worker`` is what a worker takes for itself in an epoch (low and high: how sure that is), without
     the warm-up, which is paid once, and ``predicted_total_bytes`` what all workers take.
     """

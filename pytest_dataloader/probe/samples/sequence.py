@@ -182,7 +182,7 @@ def _changed_by_reading(effect: SideEffect) -> OrderFault:
 def _of_hash_order(about: LoaderFacts) -> Iterator[OrderFault]:
     """Data in the order of a set, where another process has another one."""
     for each in about.hash_orders:
-        order = f"{each.count:,} texts in the order of a set, which differs between processes"
+        order = f"the order of its {each.count:,} strings is that of a set, which differs between processes"
         if each.labels:
             means = "labels get other numbers in every run"
             yield OrderFault("hash_order_divided", each.path, f"{order}\n{means}", each.count)
@@ -232,10 +232,11 @@ def _not_delivered(epochs: Sequence[TracedEpoch], about: LoaderFacts) -> Iterato
         made = Counter(index for entry in epoch.samples for index in entry.indices)
         lost, more = given - made, made - given
         short = len(epoch.given.indices) - epoch.batches
-        few = sum(len(entry.indices) != len(entry.digests) for entry in epoch.samples)
-        if few:
-            detail = f"__getitems__ returns another number of samples than of indices, in {counted(few, 'batch')}"
-            yield OrderFault("lost", about.dataset, detail, few)
+        if wrong := [entry for entry in epoch.samples if len(entry.indices) != len(entry.digests)]:
+            returned, asked = len(wrong[0].digests), len(wrong[0].indices)
+            detail = f"__getitems__ returns {counted(returned, 'sample')} for {asked} indices"
+            in_all = f"so in {counted(len(wrong), 'batch')}" if len(wrong) > 1 else ""
+            yield OrderFault("lost", about.dataset, f"{detail}\n{in_all}".strip(), len(wrong))
         elif made and (lost or short > 0) and epoch.given.exhausted:
             missing = [(max(0, short), "batch"), (lost.total(), "sample")]
             never = " and ".join(counted(number, what) for number, what in missing if number)
@@ -245,7 +246,8 @@ def _not_delivered(epochs: Sequence[TracedEpoch], about: LoaderFacts) -> Iterato
             detail = f"reads {counted(unasked.total(), 'sample')} more often than the sampler gives them"
             yield OrderFault("duplicated", "the loader", detail, unasked.total())
         elif more and epoch.batches > about.batches > 0:
-            detail = f"len() is {counted(about.batches, 'batch')}, but an epoch begins several passes of the sampler"
+            passes = f"it iterates its sampler {len(epoch.passes)} times"
+            detail = f"len() is {counted(about.batches, 'batch')}, but an epoch gives {epoch.batches:,}: {passes}"
             yield OrderFault("duplicated", "the loader", detail, more.total())
         else:
             continue
@@ -327,7 +329,7 @@ def _unlike_alone(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Refe
     unlike = sum(found != {content} for found, content in compared)
     if unlike and (about.files or unlike <= len(compared) / 2):
         where = about.files[0] if about.files else about.dataset
-        detail = f"{unlike:,} of {len(compared):,} samples differ from those that one process reads"
+        detail = f"{unlike:,} of {len(compared):,} samples differ from what num_workers=0 gives"
         yield OrderFault("differs_with_workers", where, detail, unlike)
     elif unlike:
         detail = f"{unlike:,} of {len(compared):,} samples differ between workers and one process"
@@ -345,7 +347,7 @@ def _shuffled_in_workers(epochs: Sequence[TracedEpoch], about: LoaderFacts, alon
         if epoch.given.exhausted and made.total() == about.size and known.issuperset(made) and len(made) < about.size:
             lost = about.size - len(made)
             detail = (
-                f"shuffles its samples itself, in each of {about.workers} workers in another order\n"
+                f"shuffles its samples itself, differently in each of {about.workers} workers\n"
                 f"{lost:,} of {about.size:,} samples never come in an epoch, others repeat"
             )
             yield OrderFault("shuffles_itself", about.dataset, detail, lost)
@@ -550,8 +552,8 @@ def _uneven_stream(
         yield OrderFault("unlike", about.dataset, detail, strange)
         return
     if more := contents - expected:
-        yield OrderFault("duplicated", about.dataset, f"gives {counted(more.total(), 'sample')} twice", more.total())
+        detail = f"gives {counted(more.total(), 'sample')} more often than with num_workers=0"
+        yield OrderFault("duplicated", about.dataset, detail, more.total())
     if lost := expected - contents:
-        yield OrderFault(
-            "lost", about.dataset, f"leaves out {counted(lost.total(), 'sample')} that one process reads", lost.total()
-        )
+        detail = f"leaves out {counted(lost.total(), 'sample')} that num_workers=0 gives"
+        yield OrderFault("lost", about.dataset, detail, lost.total())

@@ -18,7 +18,7 @@ COSTLY_WORKERS_RATIO = 1.25
 _APART = 1.25
 """Where what the stages allow is not known better than by this factor, its interval is told."""
 MAIN_SHARE = 0.5
-"""Share of a cost from which a part of it is what to mend."""
+"""Share of a cost from which a part of it is what to fix."""
 
 MUCH_BYTES = 1_000_000
 """Of a batch, from which it is told how they cross, and tried whether another way is better. With tensors in place of

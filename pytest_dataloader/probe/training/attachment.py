@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 from collections import Counter
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _PERIOD_SECONDS = 0.1
 """Between two looks at what everybody waits for; one costs some 0.2 ms a process."""
+_NORMAL_95 = 1.96
 _PINNING = "pt_data_pin"
 """How torch calls the thread that pins; what the main thread waits for is what that one waits for."""
 
@@ -56,9 +58,17 @@ class Attachment:
     others: int
     input_wait: float
     """Share of the looks at which the main process waited for a worker."""
+    looks: int
     segment_bytes: int
     segments: int
     cpus: float
+
+    @property
+    def input_wait_at_least(self) -> float:
+        """The lower end of what as many looks say of the share, with 95 % confidence (Wilson's score interval)."""
+        share, spread = self.input_wait, _NORMAL_95**2 / max(1, self.looks)
+        deviation = math.sqrt(spread * share * (1 - share) + spread**2 / 4)
+        return (share + spread / 2 - deviation) / (1 + spread)
 
 
 @dataclass(slots=True)
@@ -121,6 +131,7 @@ def look(
         workers=tuple(use for use in found if use.pid != pid),
         others=len(set(below) - set(seen)),
         input_wait=waiting / max(1, looks),
+        looks=looks,
         segment_bytes=segments.total_bytes(opened),
         segments=len({segment.inode for segment in opened}),
         cpus=clocks.cpus_allowed(),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 READING_SECONDS, _FIRST_SECONDS = 5.0, 0.25
 """Between two readings; the first ones come sooner, each after twice as long, so that short trainings have some too."""
-_SHARE = 0.001
+_SHARE = 0.0015
 """Of the time goes into reading memory at most: 3 ms a worker with torch in it, and 20 ms a GB."""
 _BUSY_SECONDS = 0.2
 """A worker's share of CPU time is told over so long at least."""

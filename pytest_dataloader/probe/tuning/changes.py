@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.timing.evidence import Stages
 
 FASTER = 1.1
-"""Times as many samples, in each round, from which a change is worth advising: of 25 advised to 40 loaders, on
-two CPUs beside a load of 9 to 14, 24 were faster when they were measured again (benchmarks/advice_gain.py)."""
+"""Times as many samples, its slowest round against the fastest without it, from which a change is worth advising."""
 COMBINED = "one tensor for each dtype"
-_ROUNDS = 2
+_ROUNDS = 3
 _WORTH_A_TRIAL_MS = 1.0
 """Loaders without workers whose batches take less to make got 0.1 to 1.0 times the rate with two workers
 (benchmarks/workers_gain.py)."""
@@ -111,12 +110,15 @@ def _workers(seen: Stages) -> int:
 def _try(
     loader: Any, text: str, changed: Any, settings: LoaderSettings, seconds: float, came: Callable[[str], None]
 ) -> TriedChange | None:
-    """The gain that every round saw at least, up to the first without one; None where the change cannot be tried.
+    """The gain of the slowest round with the change over the fastest without; None where the change cannot be tried.
 
     Rounds begin with the loader as it is and with the change in turn: a load that comes or goes favours the later run.
+    They end with the first that saw no gain.
     """
     each = max(LEAST_SECONDS, seconds / _ROUNDS / 2)
-    gains, rate, now = [], 0.0, settings_of(loader)
+    without: list[float] = []
+    rates: list[float] = []
+    now = settings_of(loader)
 
     def trial(which: Any, given: LoaderSettings) -> Trial:
         return measure_trial(which, given, each, lambda _spent: None)
@@ -135,13 +137,13 @@ def _try(
                 after = replace(
                     after, samples_per_second=before.samples_per_second * before.batch_seconds / after.batch_seconds
                 )
-            gains.append(after.samples_per_second / before.samples_per_second)
-            rate = max(rate, after.samples_per_second)
-            if gains[-1] < FASTER:
+            without.append(before.samples_per_second)
+            rates.append(after.samples_per_second)
+            if min(rates) / max(without) < FASTER:
                 break
     except Exception:  # as it is the loader works: whatever this is, the change brings it
         return None
-    return TriedChange(text, min(gains), rate)
+    return TriedChange(text, min(rates) / max(without), max(rates))
 
 
 def _fits(before: Trial, settings: LoaderSettings) -> bool:

@@ -74,3 +74,70 @@ class Own(Dataset):
     def __getitem__(self, index):
         rng = random.Random(get_worker_info().seed + index)
         return rng.random()
+
+
+SEED = 7
+
+
+class WithAConstant(Dataset):
+    def __getitem__(self, index):
+        np.random.seed(42)  # expect
+        return np.random.rand()
+
+
+class WithItsOwnConstant(Dataset):
+    def __init__(self, names, seed=SEED):
+        self.names = np.array(names)
+        self.seed = seed
+
+    def __getitem__(self, index):
+        random.seed(SEED)  # expect
+        torch.manual_seed(self.seed + 1)  # expect
+        return random.random(), torch.rand(())
+
+
+# --- silent ----------------------------------------------------------------------------
+
+
+class AlikeInEvaluation(Dataset):
+    def __init__(self, train):
+        self.train = train
+
+    def __getitem__(self, index):
+        if not self.train:
+            np.random.seed(0)
+        return np.random.rand()
+
+
+class LeavesThemAsTheyWere(Dataset):
+    def __getitem__(self, index):
+        before = random.getstate()
+        random.seed(0)
+        order = random.sample(range(100), 100)
+        random.setstate(before)
+        return order[index]
+
+
+class Partitioned(Dataset):
+    def __getitem__(self, index):
+        np.random.seed(0)
+        return np.random.permutation(100)[index]
+
+
+class OfSubset(Dataset):
+    def __init__(self, seed):
+        self.seed = seed
+
+    def __getitem__(self, index):
+        torch.manual_seed(self.seed + index)
+        return torch.rand(())
+
+
+class AtTheFirstOfAnEpoch(Dataset):
+    def __getitem__(self, index):
+        if index == 0:
+            self.restart(7)
+        return np.random.rand()
+
+    def restart(self, seed):
+        np.random.seed(seed)

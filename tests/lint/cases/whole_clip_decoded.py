@@ -86,6 +86,20 @@ class Slices(Dataset):
         return volume[..., first : first + self.depth]
 
 
+class Features(Dataset):
+    def __getitem__(self, index):
+        features = torch.from_numpy(np.load(self.paths[index]))  # expect
+        length = min(self.longest, features.shape[0])
+        return features[:length]
+
+
+class Chunks(Dataset):
+    def __getitem__(self, index):
+        tokens = torch.load(self.paths[index])  # expect
+        start = random.randint(0, len(tokens) - self.length)
+        return tokens[start : start + self.length]
+
+
 # --- traps ---------------------------------------------------------------------------------
 
 
@@ -202,3 +216,36 @@ class MadeQuieterUntilItFits(Dataset):
             wave = wave * 0.5
         start = random.randint(0, wave.shape[1] - self.length)
         return wave[:, start : start + self.length]
+
+
+class Mapped(Dataset):
+    def __getitem__(self, index):
+        features = np.load(self.paths[index], mmap_mode="r")
+        return features[: self.longest]
+
+
+class MappedByPosition(Dataset):
+    def __getitem__(self, index):
+        return np.load(self.paths[index], "r")[: self.longest]
+
+
+class Archive(Dataset):
+    def __getitem__(self, index):
+        return np.load(self.paths[index])["features"][: self.longest]
+
+
+class Normalised(Dataset):
+    def __getitem__(self, index):
+        features = np.load(self.paths[index])
+        features = (features - features.mean()) / features.std()
+        return features[: self.longest]
+
+
+class MappedTensor(Dataset):
+    def __getitem__(self, index):
+        return torch.load(self.paths[index], mmap=True)[: self.length]
+
+
+class Checkpoint(Dataset):
+    def __getitem__(self, index):
+        return torch.load(self.paths[index])["tokens"]

@@ -183,9 +183,9 @@ def test_a_figure_lies_in_its_interval_and_is_no_nothing(code: str) -> None:
 def test_the_file_is_in_the_package() -> None:
     """hatchling takes all of a package into the wheel."""
     assert resources.files("dl_lint.engine").joinpath("effects.json").is_file()
-    settings = (ROOT / "pyproject.toml").read_text()
+    settings = (ROOT / "lint" / "pyproject.toml").read_text()
     assert 'build-backend = "hatchling.build"' in settings
-    assert '"lint/dl_lint"]' in settings
+    assert 'packages = ["dl_lint"]' in settings
 
 
 def test_a_page_without_a_record_has_no_section(monkeypatch: pytest.MonkeyPatch) -> None:

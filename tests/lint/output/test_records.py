@@ -31,7 +31,7 @@ def test_json_has_the_shape_of_ruffs_with_name_severity_and_related_places(repor
     assert bug["message"].startswith("assigning")
     assert bug["bytes_per_sample"] is None
     assert (bug["cell"], bug["noqa_row"]) == (None, 4)
-    assert bug["url"].endswith("/docs/rules.md#dl211-loader-argument-set-later")
+    assert bug["url"].endswith("/rules/DL211/")
     assert bug["related"] == [
         {
             "message": "built here",

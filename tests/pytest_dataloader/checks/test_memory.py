@@ -353,7 +353,7 @@ VERDICTS = {
     ),
     "a permutation beside copies": Judgement(
         replace(COPYING, kinds=("copy_on_access", "sampler_memory"), sampler=PERMUTATION), "failed",
-        "copy-on-write of dataset.rows\n100,000 str objects\n"
+        "12.0 MB per worker: copy-on-write of dataset.rows\n100,000 str objects\n"
         "each read writes to a reference count, which copies the page\n"
         "400.0 MB in the main process for RandomSampler\n"
         "40 B for each of 10,000,000 samples\n0.5 s of CPU time before the first batch of each epoch\n"

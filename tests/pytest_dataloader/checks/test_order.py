@@ -195,7 +195,7 @@ def test_every_kind_of_fault_has_a_row() -> None:
         (with_faults("lost"), "return one sample for each index from __getitems__"),
         (with_faults("lost", source="the loader"), "yield every batch"),
         (with_faults("lost", seen=STREAM), "give each sample to one worker"),
-        (with_faults("duplicated", source="the loader"), "read each sample once per epoch"),
+        (with_faults("duplicated", source="the loader"), "fetch each batch of the batch_sampler once"),
     ],
     ids=["lost by the dataset", "lost by the loader", "lost by a stream", "doubled by the loader"],
 )
@@ -298,7 +298,7 @@ def test_a_buffer_that_is_read_into_again_is_explained() -> None:
 
 def test_what_a_stream_loses_is_counted_and_no_index_is_asked_for() -> None:
     verdict = judge(measure(FAULTS["rows lost between workers"].make(), setting=SETTING))
-    assert "leaves out 3 samples that one process reads" in verdict.reason
+    assert "leaves out 3 samples that num_workers=0 gives" in verdict.reason
     assert "to one worker" in verdict.advice[0].text
 
 

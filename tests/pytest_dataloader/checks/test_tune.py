@@ -547,6 +547,10 @@ BASE = Tuning(
         (BASE, PASTE),
         (dataclasses.replace(BASE, complete=False), f"{PASTE}\ninterrupted: not all settings were tried"),
         (
+            dataclasses.replace(BASE, disturbances=("CPU contention: 20 %",)),
+            f"{PASTE}\nrepeat this on a quiet machine: CPU contention: 20 %",
+        ),
+        (
             dataclasses.replace(BASE, gain=1.02, now="num_workers=12"),
             "DataLoader(..., num_workers=4, persistent_workers=True): 1,234 samples/s, as many as num_workers=12 gives",
         ),

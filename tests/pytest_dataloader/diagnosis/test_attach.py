@@ -70,7 +70,7 @@ HUNG = replace(USE, cpu_share=0.0, waits={"lock": 0.99})
 IDLE = replace(USE, waits={"pipe": 1.0}, line="")
 SEEN = Attachment(
     pid=4, command="python train.py", seconds=60.0, main=replace(IDLE, pid=4), workers=(USE, USE), others=0,
-    input_wait=0.4, segment_bytes=10**6, segments=3, cpus=2.0,
+    input_wait=0.4, looks=600, segment_bytes=10**6, segments=3, cpus=2.0,
 )  # fmt: skip
 
 
@@ -79,6 +79,9 @@ SEEN = Attachment(
     [
         (SEEN, ["input-bound: CPU 90 % of the workers' time"]),
         (replace(SEEN, input_wait=0.04), ["not input-bound: "]),
+        (replace(SEEN, input_wait=2 / 30, looks=30), ["data wait 7 % of 30 looks: too few to say"]),
+        (replace(SEEN, input_wait=2 / 30, looks=30, workers=(IDLE, IDLE)), ["not input-bound: "]),
+        (replace(SEEN, input_wait=0.07), ["input-bound: CPU"]),
         (replace(SEEN, workers=()), ["no DataLoader worker was seen"]),
         (replace(SEEN, workers=(replace(USE, ended=True),)), ["no DataLoader worker was seen"]),
         (replace(SEEN, workers=(replace(USE, delay_share=0.5),)), ["input-bound: CPU contention 50 %"]),

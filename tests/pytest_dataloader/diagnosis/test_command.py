@@ -208,7 +208,7 @@ def test_the_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         ([], "which command?"),
         (
             ["chekc"],
-            "expected MODULE:ATTR, or one of check, run, attach, tune, compare, trace; did you mean",
+            "expected MODULE:ATTR, or one of check, run, attach, tune, compare, export, trace; did you mean",
         ),
         (["--quick"], "expected a command or MODULE:ATTR before --quick"),
         (["trace"], "there is more to say after trace: expected record, merge, analyze"),

@@ -160,6 +160,6 @@ def test_mistakes_are_told_at_once() -> None:
     with pytest.raises(BadTarget, match="expected a torch"):
         monitor(3)
     with pytest.raises(BadLimit, match="training has no limit 'max_wait'; its limits are max_input_wait"):
-        monitor(DataLoader(Rows()), max_wait=0.1)
+        monitor(DataLoader(Rows()), max_wait=0.1)  # type: ignore[call-arg]  # the mistake
     with pytest.raises(BadTarget, match="no loader of its own"):
         list(Monitor())

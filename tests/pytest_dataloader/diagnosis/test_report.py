@@ -105,7 +105,7 @@ def test_misuse_is_said_before_anything_is_measured() -> None:
     with pytest.raises(BadLimit, match="there is no check 'tune'"):
         pytest_dataloader.diagnose(load(), checks=["tune"])
     with pytest.raises(BadLimit, match=r"^max_stal = 0\.1: unknown key; did you mean max_stall"):
-        pytest_dataloader.diagnose(load(), max_stal=0.1)
+        pytest_dataloader.diagnose(load(), max_stal=0.1)  # type: ignore[call-arg]  # the mistake
     with pytest.raises(BadLimit, match=r"^max_stall needs step_ms"):
         pytest_dataloader.diagnose(load(), max_stall=0.1)
 

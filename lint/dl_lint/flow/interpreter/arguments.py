@@ -12,12 +12,14 @@ from dl_lint.flow.values import (
     ABSENT,
     UNKNOWN,
     Absent,
+    Bound,
     Class,
     Collection,
     Const,
     Frame,
     Frames,
     Function,
+    Instance,
     Literal,
     Made,
     Partial,
@@ -143,6 +145,59 @@ def _rest(program: Program, call: ast.Call, scope: Scope) -> Value:
         for key in dict.fromkeys(key for table in tables for key, _ in table.items if key not in taken):
             items[key] = operations.found(union(table.get(key) for table in tables), items.get(key))
     return Table(tuple(items.items()), closed, call)
+
+
+# --- whether a call binds ---------------------------------------------------------------------
+
+
+def rejection(program: Program, callee: Value, given: int, named: frozenset[str] = frozenset()) -> str | None:
+    """Why a call of ``callee`` with ``given`` arguments by position, and those ``named``, is a TypeError: completes
+    "it …". None where it is none, and where nobody knows."""
+    match callee:
+        case Partial(func=func, call=call):
+            bound, keywords = call.args[1:], {keyword.arg for keyword in call.keywords}
+            if not _plain(bound) or None in keywords:
+                return None
+            named |= {name for name in keywords if name is not None}
+            inner = alternatives(program.resolve(func))
+            found = {rejection(program, one, given + len(bound), named) for one in inner}
+            return found.pop() if len(found) == 1 else None
+        case Bound(function=function):
+            return _unbound(function.scope, given + 1, named)
+        case Function(scope=scope):
+            return _unbound(scope, given, named)
+        case Instance(cls=cls):
+            return _of_method(program, cls, "__call__", given, named)
+        case Class():
+            return _of_method(program, callee, "__init__", given, named)
+        case _:
+            return None
+
+
+def _of_method(program: Program, cls: Class, name: str, given: int, named: frozenset[str]) -> str | None:
+    found = classes.of_class(program, cls, name)
+    return _unbound(found.scope, given + 1, named) if isinstance(found, Function) else None
+
+
+def _unbound(scope: Scope, given: int, named: frozenset[str]) -> str | None:
+    """Why a call does not bind to the parameters of a function. Decorators may change them."""
+    if not scopes.decorators(scope) <= {"staticmethod", "classmethod"}:
+        return None
+    kinds = {param.kind for param in scope.params}
+    positional = [param for param in scope.params if param.kind in ("positional", "plain")]
+    own = 1 if scope.receiver is not None else 0
+    if given > len(positional) and "args" not in kinds:
+        takes = len(positional) - own
+        return f"takes {takes or 'no'} argument{'s' if takes > 1 else ''} and gets {given - own}"
+    twice = [param.name for param in positional[:given] if param.name in named]
+    if twice:
+        return f"gets `{twice[0]}` by position and by name"
+    by_name = {param.name for param in scope.params if param.kind in ("plain", "keyword")}
+    if "kwargs" not in kinds and not named <= by_name:
+        return f"has no parameter `{min(named - by_name)}`"
+    open_ones = [*positional[given:], *(param for param in scope.params if param.kind == "keyword")]
+    missing = [f"`{param.name}`" for param in open_ones if param.default is None and param.name not in named]
+    return f"also needs {' and '.join(missing)}" if missing else None
 
 
 # --- objects made outside ------------------------------------------------------------------

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 _PARSE = frozenset({"parse_args", "parse_intermixed_args"})
 _PARSE_SOME = frozenset({"parse_known_args", "parse_known_intermixed_args"})
+PARSING = _PARSE | _PARSE_SOME
+"""Methods of a parser that read the command line."""
+
 _GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
 
 
@@ -99,6 +102,11 @@ def _parents(program: Program, parser: Value) -> tuple[Value, ...]:
             waiting += (parent for parent in new if parent not in found)
             found |= dict.fromkeys(new)
     return tuple(found)
+
+
+def declared(program: Program, call: ast.Call) -> Value:
+    """What the option of an ``add_argument`` call is by default."""
+    return program.resolve(_default(program, call))
 
 
 def _default(program: Program, call: ast.Call) -> Value:

@@ -55,6 +55,10 @@ READERS = {
     ),
     "librosa.load": _LIBROSA,
     "librosa.core.load": _LIBROSA,
+    "numpy.load": Reader(
+        frozenset({"mmap_mode"}), 1, False, 'pass `mmap_mode="r"`, which reads no more of an .npy file than is kept'
+    ),
+    "torch.load": Reader(frozenset({"mmap"}), 4, False, "pass `mmap=True`, which reads no more than is kept"),
     "torchvision.io.read_video": Reader(
         frozenset({"start_pts", "end_pts"}), 1, True, "pass `start_pts` and `end_pts`, or ask a decoder for the frames"
     ),
@@ -276,6 +280,6 @@ def _picks_channels(index: ast.expr) -> bool:
     """Whether an index leaves every sample: ``[0]``, ``[:, None]``, ``[:1]``."""
     return all(
         (isinstance(one, ast.Slice) and (one.lower is None or isinstance(one.lower, ast.Constant)) and one.step is None)
-        or isinstance(one, ast.Constant)
+        or (isinstance(one, ast.Constant) and not isinstance(one.value, str))  # a key picks of an archive
         for one in _parts(index)
     )

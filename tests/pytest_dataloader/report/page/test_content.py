@@ -13,7 +13,7 @@ def test_a_loader_has_its_gravest_verdict_and_its_changes_with_their_rules(evide
     assert healthy.verdict == "passed"
     (container,) = [change for change in faulty.changes if change.code]
     assert container.check == "memory"
-    assert container.address.endswith("docs/rules.md#dl301-python-container-in-dataset")
+    assert container.address.endswith("/rules/DL301/")
 
 
 def test_the_first_line_of_a_reason_is_told_apart_from_its_details(evidence: dict[str, Any]) -> None:

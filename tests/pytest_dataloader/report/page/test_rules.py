@@ -21,4 +21,4 @@ def test_every_rule_that_advice_names_has_the_address_that_dl_lint_gives_it() ->
 
 
 def test_what_is_no_rule_has_no_address() -> None:
-    assert explanation_of("") == explanation_of("DL999") == explanation_of("<b>") == ""
+    assert explanation_of("") == explanation_of("DL30") == explanation_of("<b>") == ""

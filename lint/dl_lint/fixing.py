@@ -22,7 +22,7 @@ PASSES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class Fixed:
     """The tree after all passes, what is left to say of it, and the findings that are gone from it."""
 
     tree: Tree
@@ -30,7 +30,7 @@ class Mended:
     fixed: tuple[Reported, ...]
 
 
-def mend(tree: Tree, lint: Callable[[Tree], Report], *, unsafe: bool) -> Mended:
+def fix(tree: Tree, lint: Callable[[Tree], Report], *, unsafe: bool) -> Fixed:
     """Apply the fixes of all findings, in passes. A fix that breaks its file is left out and reported."""
     asked = {file.path for file in tree.files if file.asked}
     fixed: list[Reported] = []
@@ -41,7 +41,7 @@ def mend(tree: Tree, lint: Callable[[Tree], Report], *, unsafe: bool) -> Mended:
         usable = [one for one in report.findings if (one.rule.code, one.path) not in broken]
         chosen = fixes.choose(usable, unsafe=unsafe, paths=asked)
         if not chosen:
-            return Mended(now, report._replace(failures=(*report.failures, *broken.values())), tuple(fixed))
+            return Fixed(now, report._replace(failures=(*report.failures, *broken.values())), tuple(fixed))
         changed, spoilt = _apply(now, chosen)
         if spoilt:
             broken |= {(one.rule.code, one.path): failure for one, failure in spoilt}
@@ -52,7 +52,7 @@ def mend(tree: Tree, lint: Callable[[Tree], Report], *, unsafe: bool) -> Mended:
         report = lint(now)
     report = lint(tree)
     failure = Failure(fixed[-1].path, f"fixes of {_codes(fixed)} undo each other: nothing was changed")
-    return Mended(tree, report._replace(failures=(*report.failures, *broken.values(), failure)), ())
+    return Fixed(tree, report._replace(failures=(*report.failures, *broken.values(), failure)), ())
 
 
 def _apply(tree: Tree, chosen: list[Reported]) -> tuple[dict[str, bytes], list[tuple[Reported, Failure]]]:

@@ -1,0 +1,3 @@
+from shared import opt
+
+print(opt.workers)
