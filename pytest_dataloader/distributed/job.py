@@ -106,14 +106,16 @@ class Job:
         while waiting:
             late = self._clock() > deadline
             for rank in list(waiting):
-                # What it said later is asked for first: it may have said both meanwhile.
+                # What it said later is asked for first: it may have said all of it meanwhile.
+                left = self._left(rank, nodeid)
                 passed = bool(after) and self._hear(after, rank) is not None
                 answer = self._hear(key, rank)
-                silence = "" if answer is not None else PASSED if passed else self._silence(rank, nodeid, late)
                 if answer is not None:
                     heard[rank] = answer
-                elif silence:
-                    missing[rank] = silence
+                elif passed or left:
+                    missing[rank] = PASSED if passed else left
+                elif late:  # it is not waited for again
+                    missing[rank] = self._lost[rank] = f"nothing was heard of it for {self._seconds:.0f} s"
                 else:
                     continue
                 waiting.remove(rank)
@@ -131,16 +133,11 @@ class Job:
         self._tell("ended", "")
         return self.gather("end", "", said)
 
-    def _silence(self, rank: int, nodeid: str, late: bool) -> str:
-        """Why nothing is to be expected of a rank any more; empty where it may still say something."""
+    def _left(self, rank: int, nodeid: str) -> str:
+        """Why nothing more is to be expected of a rank; empty where it may still say something."""
         if nodeid and self._hear("ended", rank) is not None:
             return ENDED
-        if nodeid and self._hear(f"finished|{nodeid}", rank) is not None:
-            return LEFT
-        if late:  # it is not waited for again
-            self._lost[rank] = f"nothing was heard of it for {self._seconds:.0f} s"
-            return self._lost[rank]
-        return ""
+        return LEFT if nodeid and self._hear(f"finished|{nodeid}", rank) is not None else ""
 
     def _tell(self, key: str, text: str) -> None:
         self._store.set(f"{self.place.rank}|{key}", text)

@@ -86,6 +86,25 @@ def test_a_rank_that_left_the_test_or_the_run_is_not_waited_for(join: Callable[[
     closing.join()
 
 
+@pytest.mark.parametrize("moment", range(4))
+def test_a_rank_that_answers_and_leaves_at_once_is_heard(
+    join: Callable[[int, int], Job], monkeypatch: pytest.MonkeyPatch, moment: int
+) -> None:
+    """At whatever moment between two questions to the store."""
+    job, other = join(0, 2), join(1, 2)
+    hear, asked = job._hear, iter(range(10**6))
+
+    def answer_meanwhile(key: str, rank: int) -> str | None:
+        if next(asked) == moment:
+            other._tell("t.py::t|memory|1", "there")
+            other.finish("t.py::t")
+            other._tell("ended", "")
+        return hear(key, rank)
+
+    monkeypatch.setattr(job, "_hear", answer_meanwhile)
+    assert job.gather("memory", "t.py::t", "here") == ({0: "here", 1: "there"}, {})
+
+
 def test_ranks_compare_before_they_gather_and_nobody_waits_for_one_that_passed_over(
     join: Callable[[int, int], Job],
 ) -> None:
