@@ -74,7 +74,7 @@ def judge_all(run: int, only: str, withhold: str) -> None:
         row = Row(
             case.name, faulty, run, list(seen.kinds), seen.attribute, memory.judge(seen).outcome, seconds,
             seen.growth_bytes_per_worker, seen.source, right, named, list(seen.partly + seen.withheld),
-            [(line.path, line.exposed_bytes, line.share_unshared, line.copied) for line in seen.attributes[:4]],
+            [(line.path, line.exposed_bytes, line.share_copied, line.copied) for line in seen.attributes[:4]],
         )  # fmt: skip
         print(json.dumps(asdict(row)), flush=True)
         del loader, seen

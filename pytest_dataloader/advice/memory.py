@@ -52,7 +52,7 @@ def screen(seen: Memory, allowed: str = "") -> str:
     """The sentence with what was allowed; below it what proves it, and a line for each attribute and worker watched."""
     lines = [describe_memory(seen, allowed), *_proof(seen)]
     for line in seen.attributes[:8]:
-        share = f"{percent(line.share_unshared)} copied" if line.sampled else "not sampled"
+        share = f"{percent(line.share_copied)} copied" if line.sampled else "not sampled"
         verdict = f"+{size(line.growth_bytes)} per worker per epoch" if line.copied else "not copied by reading"
         verdict += ", written to in place" if line.written else ""
         lines.append(f"  {_place(line)}: {line.count:,} {line.type}, {size(line.exposed_bytes)}, {share}, {verdict}")
@@ -148,7 +148,7 @@ def _proof(seen: Memory) -> Iterator[str]:
     """What says that reading copies, for those who ask."""
     if "copy_on_access" in seen.kinds:
         samples = counted(seen.samples_read, "sample")
-        looked_at = f"{percent(seen.share_unshared)} of what was looked at"
+        looked_at = f"{percent(seen.share_copied)} of what was looked at"
         what = looked_at if seen.source == "pagemap" or seen.written_in_place else "memory"
         yield f"  reading {samples} copied {what}, an idle worker copied none"
 
@@ -327,7 +327,7 @@ def _instead(seen: Memory) -> str:
     if seen.replacement is not None:
         tried = seen.replacement
         text += (
-            f"\ntried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_unshared)} copied, "
+            f"\ntried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_copied)} copied, "
             f"{size(tried.bytes_per_record)} and {tried.microseconds_per_read:.1f} us a record"
         )
     return text

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 KEEP_STATE = Advice(
     "",
-    "return the position and the generator's state from state_dict() of the dataset or sampler, and load it before "
-    "iter()",
+    "state_dict() of the iterable dataset, or of the sampler, returns the position that was yielded last and the "
+    "generator's state, and load_state_dict() goes on from there",
 )
 KEEP_ORDER = Advice(
     "",

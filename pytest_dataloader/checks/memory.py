@@ -79,7 +79,7 @@ def _evidence(
         type=culprit.type if culprit else "",
         count=culprit.count if culprit else 0,
         exposed_bytes=culprit.exposed_bytes if culprit else 0,
-        share_unshared=culprit.share_unshared if culprit else 0.0,
+        share_copied=culprit.share_copied if culprit else 0.0,
         written_in_place=culprit is not None and culprit.written,
         growth_bytes_per_worker=growth,
         growth_low_bytes=min(growth, found.growth_low_bytes),

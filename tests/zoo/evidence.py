@@ -14,7 +14,7 @@ from pytest_dataloader.probe.samples.partition import World
 from pytest_dataloader.probe.streams.evidence import Contents, Growth, Held, Processes
 
 MEMORY = Memory(
-    kind="clean", kinds=("clean",), attribute="", type="", count=0, exposed_bytes=0, share_unshared=0.0,
+    kind="clean", kinds=("clean",), attribute="", type="", count=0, exposed_bytes=0, share_copied=0.0,
     written_in_place=False, growth_bytes_per_worker=0, growth_low_bytes=0, growth_high_bytes=0, predicted_total_bytes=0,
     available_bytes=10**10, accumulating_attribute="", accumulated_bytes_per_sample=0.0, kept_bytes_per_batch=0.0,
     warm_up_bytes=0, attributes=(), replacement=None, workers=2, start_method="fork", source="pagemap", unclear="",

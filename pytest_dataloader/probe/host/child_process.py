@@ -161,7 +161,7 @@ class Child:
             signal.pause()
 
     def has_children(self) -> bool:
-        """Whether the child forked in its turn: pages that it un-shared look shared again then."""
+        """Whether the child forked in its turn: pages that it copied look shared again then."""
         return bool(process_tree.children(self.pid))
 
     def kill(self) -> None:

@@ -54,7 +54,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class CopiedShare:
-    """How much of a sample is un-shared: in the reader, in the control, of how many; ``low`` is what is certain."""
+    """How much of a sample is copied: in the reader, in the control, of how many; ``low`` is what is certain."""
 
     reader: float
     control: float
@@ -78,7 +78,7 @@ class Scattered:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What writing to the objects of a path that had been read still un-shared, of the bytes of their pages."""
+    """What writing to the objects of a path that had been read still copied, of the bytes of their pages."""
 
     fell_bytes: int
     of_bytes: int
@@ -128,7 +128,7 @@ def wilson_low(hits: int, count: int, z: float = 3.0) -> float:
 
 
 def copied_share(exposure: Exposure, ranks: int, reader: Pages, control: Pages) -> CopiedShare:
-    """What of an exposure's sample is un-shared: the most certain of the positions read, those scaled, the rest."""
+    """What of an exposure's sample is copied: the most certain of the positions read, those scaled, the rest."""
     strata: dict[str, list[int]] = {"read": [], "scaled": [], "rest": []}
     for page, rank in zip(exposure.pages, exposure.ranks, strict=True):
         if 0 <= rank < ranks:
@@ -259,7 +259,7 @@ class _Watch:
             self.found.holder = holders.holder(held, before, results, holders.results_kept())
 
     def _touch(self, reader: Child) -> None:
-        """Without pagemap: have the reader write to what it read, path by path, and see what that still un-shares."""
+        """Without pagemap: have the reader write to what it read, path by path, and see what that still copies."""
         if self.pages is not None or self.rollup is None:
             return
         slots = sorted(self.found.walk.exposures, key=lambda slot: -slot.exposed)

@@ -32,7 +32,7 @@ class Memory:
     type: str
     count: int
     exposed_bytes: int
-    share_unshared: float
+    share_copied: float
     written_in_place: bool
     growth_bytes_per_worker: int
     growth_low_bytes: int

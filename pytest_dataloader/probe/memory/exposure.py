@@ -1,4 +1,4 @@
-"""Objects that a worker's reads would un-share: how many of a type lie under one path, and on which pages."""
+"""Objects that a worker's reads would copy: how many of a type lie under one path, and on which pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one object costs: the bytes that reading it un-shares after a fork, and the bytes that a pickled copy takes."""
+"""What one object costs: the bytes that reading it copies after a fork, and the bytes that a pickled copy takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the direct test's figures mean: which attributes are un-shared, what leaks or is cached, what it will cost."""
+"""What the direct test's figures mean: which attributes are copied, what leaks or is cached, what it will cost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MATTERS = MIB
 """Bytes per worker below which copies are reported and not judged: 10,000 paths. The smallest fault of the
 calibration is 2 MB; what is found reliably begins at 0.1 MiB."""
 CERTAIN = 0.10
-"""Lower bound of the un-shared share from which an attribute is guilty: clean attributes stay at 0.03 at most, and
+"""Lower bound of the copied share from which an attribute is guilty: clean attributes stay at 0.03 at most, and
 guilty ones were at 0.15 (a permuted list of 20 MiB) and above."""
 CERTAIN_SMALL = 0.30
 """The same below 1 MiB, where a lazy import on a shared page counts for more: up to 0.10 in clean loaders."""
@@ -82,7 +82,7 @@ class Attribute:
 
     ``exposed_bytes`` is what a worker copies if it reads all of it, ``growth_bytes`` what it will have copied after
     an epoch; ``written``: these are elements of arrays, which samples change in place, and no reference counts.
-    ``held_bytes`` is the size of a pickled copy, ``share_unshared`` what was seen of the sampled objects.
+    ``held_bytes`` is the size of a pickled copy, ``share_copied`` what was seen of the sampled objects.
     """
 
     path: str
@@ -91,7 +91,7 @@ class Attribute:
     count: int
     exposed_bytes: int
     held_bytes: int
-    share_unshared: float
+    share_copied: float
     share_at_least: float
     sampled: int
     written: bool
@@ -142,7 +142,7 @@ def epoch_share(bytes_per_sample: float, epoch: EpochShape) -> float:
 
 
 def is_copied(exposure: Exposure, share: CopiedShare, scattered: Scattered | None) -> bool:
-    """Whether reading un-shares these objects, beyond doubt."""
+    """Whether reading copies these objects, beyond doubt."""
     if exposure.exposed < WORTH_LOOKING:
         return False
     if share.low >= (CERTAIN if exposure.exposed >= MIB else CERTAIN_SMALL):
@@ -189,7 +189,7 @@ def _attribute(path: str, exposures: Sequence[Exposure], found: DirectTest, epoc
         count=round(most.count),
         exposed_bytes=round(sum(exposure.exposed for exposure in copied + elsewhere)),
         held_bytes=round(sum(exposure.held for exposure in exposures)),
-        share_unshared=round(share.reader, 4),
+        share_copied=round(share.reader, 4),
         share_at_least=round(max(0.0, share.low), 4),
         sampled=share.count,
         written=most.content,

@@ -24,12 +24,12 @@ _TIMEOUT_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """The same records packed: what reading them all un-shares, and what a record takes and costs to read."""
+    """The same records packed: what reading them all copies, and what a record takes and costs to read."""
 
     form: str
     records: int
     bytes_per_record: float
-    share_unshared: float
+    share_copied: float
     microseconds_per_read: float
 
 

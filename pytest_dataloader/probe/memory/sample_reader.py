@@ -170,7 +170,7 @@ class SampleReader:
             self.sent += 1
 
     def _touch(self, path: bytes) -> None:
-        """Write to what was looked at under a path and was read: that costs nothing more if reading un-shared it."""
+        """Write to what was looked at under a path and was read: that costs nothing more if reading copied it."""
         read = self._positions_read
         for thing, _weight, rank in self.seen.samples.get(path.decode(), ()):
             if 0 <= rank < read:

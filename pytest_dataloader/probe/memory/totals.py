@@ -20,7 +20,7 @@ TELLS = MIB * 2 // 5
 
 
 def copied_by_totals(found: DirectTest) -> int | None:
-    """Bytes that reading new samples un-shared; None where nobody tells.
+    """Bytes that reading new samples copied; None where nobody tells.
 
     Warming up repeats a few samples first, so imports and first calls are over by then.
     """
@@ -29,16 +29,16 @@ def copied_by_totals(found: DirectTest) -> int | None:
 
 
 def _allocated(found: DirectTest) -> int:
-    """Bytes that reading new samples kept: they fill holes in inherited pages, which un-shares those as well."""
+    """Bytes that reading new samples kept: they fill holes in inherited pages, which copies those as well."""
     before, after = found.windows[WARM].allocated, found.windows[SECOND].allocated
     blocks = max(0, after.blocks - before.blocks) * PAGE // 32 if after.blocks >= 0 else 0
     return blocks + max(0, after.malloc_bytes - before.malloc_bytes) * 2
 
 
 def judged_by_totals(found: DirectTest, attributes: Sequence[Attribute]) -> tuple[tuple[Attribute, ...], bool, str]:
-    """The attributes with those marked that reading un-shared, whether totals were told, and what they left open.
+    """The attributes with those marked that reading copied, whether totals were told, and what they left open.
 
-    Totals name nothing. But writing once more to objects that reading has un-shared costs nothing, and writing to
+    Totals name nothing. But writing once more to objects that reading has copied costs nothing, and writing to
     those that it has not costs a page each.
     """
     lost = copied_by_totals(found)
@@ -56,7 +56,7 @@ def judged_by_totals(found: DirectTest, attributes: Sequence[Attribute]) -> tupl
             size = line.exposed_bytes
             share = round(1 - fell / of, 4)
             line = replace(
-                line, copied=True, copied_bytes=size, share_unshared=share, share_at_least=share, sampled=of // PAGE,
+                line, copied=True, copied_bytes=size, share_copied=share, share_at_least=share, sampled=of // PAGE,
                 growth_bytes=line.growth_if_copied_bytes,
             )  # fmt: skip
         judged.append(line)

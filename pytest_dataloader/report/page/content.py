@@ -203,7 +203,7 @@ def _attributes(evidence: Mapping[str, Any]) -> Iterable[Table]:
             printable(each["path"]),
             f"{each['count']:,} {printable(each['type'])}",
             size(each["exposed_bytes"]),
-            percent(each["share_unshared"]),
+            percent(each["share_copied"]),
             size(each["growth_bytes"]),
         )
         for each in sorted(copied, key=lambda each: -each["growth_bytes"])[:_MOST_ATTRIBUTES]

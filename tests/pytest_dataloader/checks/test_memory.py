@@ -62,12 +62,12 @@ RUNS_OF_TWO = [[at, at + 1] for at in range(0, SIZE - 1, 9)]
 SEEN = evidence.MEMORY
 PATHS = Attribute(
     path="dataset.rows", finest="dataset.rows", type="str", count=100_000, exposed_bytes=12 * MB, held_bytes=9 * MB,
-    share_unshared=0.9, share_at_least=0.8, sampled=400, written=False, copied=True, copied_bytes=10 * MB,
+    share_copied=0.9, share_at_least=0.8, sampled=400, written=False, copied=True, copied_bytes=10 * MB,
     growth_bytes=12 * MB, growth_if_copied_bytes=12 * MB,
 )  # fmt: skip
 COPYING = replace(
     SEEN, kind="copy_on_access", kinds=("copy_on_access",), attribute="dataset.rows", type="str", count=100_000,
-    exposed_bytes=12 * MB, share_unshared=0.9, growth_bytes_per_worker=12 * MB, predicted_total_bytes=24 * MB,
+    exposed_bytes=12 * MB, share_copied=0.9, growth_bytes_per_worker=12 * MB, predicted_total_bytes=24 * MB,
     attributes=(PATHS,),
 )  # fmt: skip
 WRITING = replace(COPYING, type="ndarray", written_in_place=True)
@@ -804,7 +804,7 @@ def test_the_growth_of_a_list_is_its_strings() -> None:
     assert seen.type == "str"
     assert seen.count == pytest.approx(SIZE, rel=0.03)
     assert seen.replacement is not None
-    assert seen.replacement.share_unshared == 0
+    assert seen.replacement.share_copied == 0
 
 
 @pytest.mark.parametrize(
