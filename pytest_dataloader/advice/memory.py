@@ -219,7 +219,7 @@ def _sampler_memory(seen: Memory) -> str:
     held = seen.sampler
     each = f"{size(held.bytes_per_sample)} for each of {counted(held.samples, 'sample')}"
     waits = f"{figure(held.cpu_seconds_to_first_batch)} s of CPU time before the first batch of each epoch"
-    return f"{size(held.held_bytes)} in the main process for {held.sampler}\n{each}\n{waits}"
+    return f"{size(held.object_bytes)} in the main process for {held.sampler}\n{each}\n{waits}"
 
 
 def _duplicated(seen: Memory) -> str:
@@ -255,12 +255,10 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
         text = "bound the cache (functools.lru_cache(maxsize=...)), share it (numpy.memmap), or remove it"
         found.append(Advice("DL302", text))
     if "leak" in seen.kinds:
-        text = (
-            "return what each sample makes with the sample: do not store it on the dataset, in globals or in closures"
-        )
+        text = "do not store what a sample makes on the dataset, in globals or in closures: return it with the sample"
         found.append(Advice("DL302", text))
     if "retained" in seen.kinds:
-        text = "drop each batch once it is given, in the loader's own __iter__: what keeps it keeps its shared memory"
+        text = "in the loader's own __iter__, keep no batch after it is yielded: a kept batch keeps its shared memory"
         around = seen.kept_batches
         found.append(Advice("", let_go(around)) if around.keeper else Advice("DL305", text))
     if "reference_cycles" in seen.kinds:
@@ -327,8 +325,8 @@ def _instead(seen: Memory) -> str:
     if seen.replacement is not None:
         tried = seen.replacement
         text += (
-            f"\ntried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_copied)} copied, "
-            f"{size(tried.bytes_per_record)} and {tried.microseconds_per_read:.1f} us a record"
+            f"\ntried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_copied)} copied. "
+            f"A record takes {size(tried.bytes_per_record)}, and {tried.microseconds_per_read:.1f} us to read"
         )
     return text
 

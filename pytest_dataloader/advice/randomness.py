@@ -59,14 +59,16 @@ _SAYS = {
     "epoch_repeating_seed": "gives all {} the same seed",
     "repeating_loader_seed": "draws the same random numbers in all {}",
     "reseeding_per_sample": "draws identical numbers in all {}",
-    "seeded_alike_by_iteration": "gets the same seed in all {} when an iteration begins",
+    "seeded_alike_by_iteration": "gets the same seed in all {} as an epoch begins",
     "shared_draws": "draws identical numbers in all {}\nwhether for samples or for their order is not known",
     "same_content": "makes random samples, the same in all {}",
     "same_seed_on_ranks": "gives all {} the same seed",
     "same_draws_on_ranks": "draws identical numbers on {}",
 }
 _SEED = "torch.initial_seed() % 2**32, which differs by worker and epoch"
-_DIVIDING = "If it shuffles samples that workers then divide, seed it with the epoch: workers need one order"
+_DIVIDING = (
+    "If it shuffles samples that workers then divide, seed it with the epoch (set_epoch): all workers need one order"
+)
 _RANK = "add the rank to the seed, or to the loader's generator"
 _REMEDIES = {
     "frozen_generator": ("DL402", f"make the generator in the worker, seeded with {_SEED}"),

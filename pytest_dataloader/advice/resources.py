@@ -43,7 +43,7 @@ def about_leaks(leaks: Sequence[Leak]) -> Iterator[Advice]:
     if any(leak.per != "epoch" for leak in files):
         yield Advice("", "close each file after its sample (with open(path) as file), or open it once per worker")
     elif files:
-        yield Advice("", "close it when the epoch ends, in a finally of the generator, or open it once")
+        yield Advice("", "close it when the epoch ends: use with open(...) in __iter__, or open it once for all epochs")
 
 
 def removal(names: Sequence[str]) -> Advice:

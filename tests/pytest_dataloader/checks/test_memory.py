@@ -61,7 +61,7 @@ RUNS_OF_TWO = [[at, at + 1] for at in range(0, SIZE - 1, 9)]
 
 SEEN = evidence.MEMORY
 PATHS = Attribute(
-    path="dataset.rows", finest="dataset.rows", type="str", count=100_000, exposed_bytes=12 * MB, held_bytes=9 * MB,
+    path="dataset.rows", finest="dataset.rows", type="str", count=100_000, exposed_bytes=12 * MB, object_bytes=9 * MB,
     share_copied=0.9, share_at_least=0.8, sampled=400, written=False, copied=True, copied_bytes=10 * MB,
     growth_bytes=12 * MB, growth_if_copied_bytes=12 * MB,
 )  # fmt: skip
@@ -86,7 +86,7 @@ CYCLIC = replace(
 SMALL_CYCLES = replace(CYCLIC, reference_cycles=replace(CYCLES, peak_bytes=LARGE_CYCLES - 1))
 PERMUTATION = SamplerMemory("RandomSampler", 400 * MB, 10 * MB, 0.5, 2_600_000, 0.0015)
 SAMPLING = replace(SEEN, kind="sampler_memory", kinds=("sampler_memory",), sampler=PERMUTATION)
-SMALL_PERMUTATION = replace(PERMUTATION, held_bytes=40 * MB, samples=MB, blockwise_bytes=-1)
+SMALL_PERMUTATION = replace(PERMUTATION, object_bytes=40 * MB, samples=MB, blockwise_bytes=-1)
 CYCLE = KeptBatches("an epoch", "itertools.cycle", 520, 250, 131_080.0, True, True, 64, 0)
 AROUND = replace(KEEPING, kept_bytes_per_batch=0.0, kept_batches=CYCLE)
 GATHERING = replace(CYCLE, extent="unknown", keeper="kept of Module", batches=100, batches_in_epoch=1000)
@@ -495,7 +495,7 @@ def test_every_attribute_and_worker_that_was_looked_at_has_a_line_of_its_own() -
         (replace(COPYING, container="list"), "\n    packed = [pickle.dumps(each) for each in self.rows]\n"),
         (replace(COPYING, attribute="", type="dict"), "keep the data in one array per field, or bytes with an"),
         (replace(COPYING, replacement=PACKED), "workers share its pages\ntried with 4,096 of its records as "
-         "one array of bytes: 0 % copied, 60 B and 1.2 us a record"),
+         "one array of bytes: 0 % copied. A record takes 60 B, and 1.2 us to read"),
     ],
     ids=["paths", "records", "tried on the spot"],
 )  # fmt: skip
