@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import Count
     from pytest_dataloader.probe.samples.overlap import Overlap
     from pytest_dataloader.probe.samples.partition import View
+    from pytest_dataloader.settings.limits import Count
 
 NEEDS_BENCH = False
 
