@@ -29,15 +29,21 @@ def pyproject() -> dict[str, Any]:
     """The tables of a pyproject.toml that are ours, and pytest's with our options; what else it holds is free."""
     options = {"type": "object", "properties": schema.pytest_options()}
     tools = {
-        "dl-lint": dl_lint.schema.settings(),
+        "dl-lint": _part(dl_lint.schema.settings()),
         "pytest": {"type": "object", "properties": {"ini_options": options}},
-        "pytest-dataloader": schema.settings(),
+        "pytest-dataloader": _part(schema.settings()),
     }
     return {
         "$schema": schema.DIALECT,
+        "$id": f"{schema.SITE}/pyproject.json",
         "type": "object",
         "properties": {"tool": {"type": "object", "properties": tools}},
     }
+
+
+def _part(whole: dict[str, Any]) -> dict[str, Any]:
+    """A schema inside another one, which says the dialect and the address."""
+    return {key: value for key, value in whole.items() if not key.startswith("$")}
 
 
 def report() -> dict[str, Any]:
@@ -88,6 +94,7 @@ def report() -> dict[str, Any]:
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"{schema.SITE}/report.json",
         "title": "Report of pytest-dataloader",
         "type": "object",
         "properties": {

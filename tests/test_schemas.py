@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 
 import dl_lint.schema
 import pytest
 import torch
+import validate_pyproject.api
+import validate_pyproject.errors
 from dl_lint import config
 from dl_lint.engine import catalogue
 from dl_lint.engine.selection import ConfigError
@@ -156,10 +158,22 @@ def test_options_of_pytest_have_a_schema(pyproject: Draft7Validator, text: str, 
     assert pyproject.is_valid(tomllib.loads(f"[tool.pytest.ini_options]\n{text}")) is is_right
 
 
-@pytest.mark.parametrize("name", ["pytest-dataloader", "dl-lint"])
-def test_validate_pyproject_finds_the_schemas(name: str) -> None:
-    (found,) = importlib.metadata.entry_points(group="validate_pyproject.tool_schema", name=name)
-    assert "properties" in found.load()(name)
+@pytest.mark.parametrize(
+    ("table", "accused"),
+    [
+        ('[tool.dl-lint]\nselect = ["DL3"]\n[tool.pytest-dataloader.targets.train]\nloader = "p:m"', ""),
+        ('[tool.dl-lint]\nstart-method = "thread"', "tool.dl-lint.start-method"),
+        ('[tool.pytest-dataloader.targets.train]\nloader = "p:m"\nmax_stall = 5', "max_stall"),
+    ],
+)
+def test_validate_pyproject_finds_the_schemas(table: str, accused: str) -> None:
+    validate = validate_pyproject.api.Validator()
+    written = tomllib.loads(f'[project]\nname = "proj"\nversion = "1"\n{table}')
+    if not accused:
+        validate(written)
+        return
+    with pytest.raises(validate_pyproject.errors.ValidationError, match=re.escape(accused)):
+        validate(written)
 
 
 class Words(Dataset[torch.Tensor]):

@@ -34,6 +34,7 @@ def settings(_tool_name: str = "dl-lint") -> dict[str, Any]:
     }
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
+        "$id": "https://pytest-dataloader.github.io/pytest-dataloader/schemas/dl-lint.json",
         "title": "Settings of dl-lint",
         "type": "object",
         "properties": {key: {**kinds[key], "description": says} for key, says in KEYS.items()},

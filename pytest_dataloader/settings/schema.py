@@ -12,6 +12,7 @@ from pytest_dataloader.settings.targets import NAME
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 """What editors and validate-pyproject understand."""
+SITE = "https://pytest-dataloader.github.io/pytest-dataloader/schemas"
 
 _INI_TYPES: dict[str, dict[str, Any]] = {
     "bool": {"type": "boolean"},
@@ -47,6 +48,7 @@ def settings(_tool_name: str = "pytest-dataloader") -> dict[str, Any]:
     }
     return {
         "$schema": DIALECT,
+        "$id": f"{SITE}/pytest-dataloader.json",
         "title": "Settings of pytest-dataloader",
         "type": "object",
         "properties": {
