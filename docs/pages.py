@@ -113,7 +113,7 @@ def check(name: str) -> str:
     lines = [f"# {name}", "", f"{question[0].upper()}{question[1:]}", "", "```python"]
     lines += [f"def test_loader(dataloader_{name}):", f"    seen = dataloader_{name}(make_loader())", "```"]
     lines += ["", "## Limits", ""]
-    lines += ["| limit | |", "|---|---|", *limits] if limits else ["None."]
+    lines += ["| limit | meaning |", "|---|---|", *limits] if limits else ["None."]
     lines += ["", "A limit that is `None` or left out is not checked.", "", "## Evidence", ""]
     returned = f"pytest_dataloader.evidence.{evidence.__name__}"
     lines += [f"`pytest_dataloader.{name.capitalize()}Check` returns `{returned}`.", ""]
@@ -133,7 +133,7 @@ def fields(evidence: type) -> Iterator[str]:
     tree = ast.parse(inspect.getsource(importlib.import_module(evidence.__module__)))
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     yield inspect.cleandoc(ast.get_docstring(classes[name]) or "").replace("``", "`")
-    yield from ("", "| field | type | |", "|---|---|---|")
+    yield from ("", "| field | type | meaning |", "|---|---|---|")
     order = [base.id for base in classes[name].bases if isinstance(base, ast.Name) and base.id in classes]
     for each in (*order, name):
         body = classes[each].body
