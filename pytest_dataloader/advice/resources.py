@@ -36,7 +36,7 @@ def about_leaks(leaks: Sequence[Leak]) -> Iterator[Advice]:
     if any(leak.where != "a worker" for leak in torch):
         yield Advice("DL305", "keep batch.clone() or batch.tolist(), not the batch, beyond its step")
     if any(leak.where == "a worker" for leak in torch):
-        yield Advice("", "call share_memory_() once, not for each sample")
+        yield Advice("", "remove share_memory_() from what reads a sample: the loader shares each batch by itself")
     if any(leak.sort in (SEGMENT, NAMED_SEGMENT) and leak not in torch for leak in leaks):
         yield Advice("", _UNLINK)
     files = [leak for leak in leaks if leak.sort not in (TORCH, SEGMENT, NAMED_SEGMENT)]

@@ -20,6 +20,10 @@ KEEP_STATE = (
     "{keeper}.state_dict() has to return how many samples were yielded, and the state of the generator. After "
     "load_state_dict() the next sample has to be the first one that was not yielded"
 )
+COUNT_ON = (
+    "after load_state_dict(), {keeper} has to count on from the position that was loaded, not from 0: its next "
+    "state_dict() is {off_by} too low"
+)
 SHIFTED = (
     "the position in {keeper}.state_dict(), or what load_state_dict() makes of it, is {off_by} too {way}: count what "
     "was yielded, and go on with the next sample"
@@ -105,6 +109,8 @@ def advice(evidence: Resume) -> tuple[Advice, ...]:
         return (Advice("", ADD_STATE.format(orders=orders)),)
     if first.outcome == "raises":
         return (Advice("", TAKE_STATE.format(keeper=keeper)),)
+    if first.outcome == "repeats" and all(stop.again for stop in found):
+        return (Advice("", COUNT_ON.format(keeper=keeper, off_by=counted(first.off_by, "batch"))),)
     if first.outcome in ("repeats", "skips"):
         way = "low" if first.outcome == "repeats" else "high"
         return (Advice("", SHIFTED.format(keeper=keeper, off_by=counted(first.off_by, "batch"), way=way)),)

@@ -205,6 +205,8 @@ def _continued(run: Uninterrupted, stop: Stop, resumed: Resumed, parts: frozense
     first = got[0] if got else []
     seen = min(len(first), len(expected))
     if first[:seen] != expected[:seen]:
+        if stop.batches and run.ended[stop.epoch] and _same(first, epoch):
+            return Resumption(place, "repeats", stop.batches, "the whole epoch comes again")
         found = _shifted(place, epoch, stop.batches, first)
         ended = run.ended[stop.epoch] and len(got) > 1 and len(first) != len(expected)
         differing = f"{len(first)} other batches come in place of {len(expected)}"
@@ -215,6 +217,12 @@ def _continued(run: Uninterrupted, stop: Stop, resumed: Resumed, parts: frozense
     later = got[1] if len(got) > 1 else []
     alike = later == following[: len(later)] if later and following else None
     return Resumption(place, "exact", next_epoch=alike)
+
+
+def _same(some: Sequence[BatchKey], others: Sequence[BatchKey]) -> bool:
+    """Whether two epochs hold the same samples, in whatever order."""
+    one, other = (Counter(itertools.chain.from_iterable(batches)) for batches in (some, others))
+    return one == other
 
 
 def _next(

@@ -240,7 +240,8 @@ def _not_delivered(epochs: Sequence[TracedEpoch], about: LoaderFacts) -> Iterato
         elif made and (lost or short > 0) and epoch.given.exhausted:
             missing = [(max(0, short), "batch"), (lost.total(), "sample")]
             never = " and ".join(counted(number, what) for number, what in missing if number)
-            detail = f"drops {never} that the sampler gave"
+            at_the_end = short > 0 and lost == Counter(flat(epoch.given.indices[-short:]))
+            detail = f"drops {never} that the sampler gave{', at the end' if at_the_end else ''}"
             yield OrderFault("lost", "the loader", detail, max(lost.total(), short))
         elif unasked := more - _given_again(epoch):
             detail = f"reads {counted(unasked.total(), 'sample')} more often than the sampler gives them"

@@ -158,7 +158,7 @@ def _died(context: FaultContext, worker: int, process: Any) -> WorkerFault:
     name = fault.signal_name(process.exitcode)
     return WorkerFault(
         "killed" if name else "exit", worker, process.pid, name, process.exitcode, phase=at.phase, sample=at.sample,
-        sample_indices=at.indices,
+        sample_indices=at.indices, stack=() if name else worker_errors.stack_of(context.slots.stack(worker)),
     )  # fmt: skip
 
 

@@ -107,7 +107,7 @@ HANGS = replace(
         (SEEN, {"max_startup_seconds": 2.6}, "inconclusive", "CPU contention took 0.5 s of it", "DL204"),
         (SEEN, {"max_startup_seconds": 2.0}, "failed", "3 s to the first batch, limit 2 s", "DL204"),
         (KILLED, {}, "failed", "worker 1 (pid 8) was killed by SIGKILL while reading sample 17\nbatch in flight:", ""),
-        (replace(KILLED, oom_kills=1), {}, "failed", "meanwhile the kernel killed a process: out of memory", ""),
+        (replace(KILLED, oom_kills=1), {}, "failed", "meanwhile the kernel killed a process for want of memory", ""),
         (HANGS, {}, "failed", "worker 0 (pid 7) hangs while collating a batch\nevery thread", ""),
         (HANGS, {}, "failed", '\n    File "data.py", line 3 in collate', ""),
         (replace(HANGS, certain=False), {}, "inconclusive", "may hang", ""),
@@ -341,6 +341,8 @@ def nothing_is_left() -> Iterator[None]:
 def test_a_worker_that_fails_is_named_with_its_sample(fault: str, kind: str, told: str) -> None:
     seen = measure(loader_of(fault, num_workers=2, persistent_workers=len(fault) % 2 == 0), setting=QUICK)
     assert (seen.fault, seen.worker, seen.sample, seen.sample_indices) == (kind, 0, BAD, IN_FLIGHT)
+    if fault in ("os._exit", "os._exit(0)", "sys.exit"):
+        assert f'"{__file__}"' in seen.stack[-1]
     verdict = judge(seen)
     assert verdict.outcome == "failed"
     assert verdict.reason.startswith(f"worker 0 (pid {seen.pid}) ")

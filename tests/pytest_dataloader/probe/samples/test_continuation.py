@@ -76,10 +76,13 @@ CONTINUED: dict[str, tuple[Uninterrupted, int, tuple[tuple[str, ...], ...], tupl
     "exact, of which no next epoch is known": (
         replace(RUN, epochs=RUN.epochs[:1]), 4, (("a4", "a5"), ("b0",)), ("exact", 0, "", None)
     ),
-    "a batch again": (RUN, 2, (("a1", "a2"),), ("repeats", 1, "", None)),
-    "from the beginning": (RUN, 4, (("a0", "a1"),), ("repeats", 4, "", None)),
-    "batches left out": (RUN, 2, (("a4", "a5"),), ("skips", 2, "", None)),
-    "the last batch alone": (RUN, 2, (("a5",),), ("skips", 3, "", None)),
+    "a batch again": (RUN, 2, (("a1", "a2"),), ("repeats", 1, "batch 2 comes, not batch 3", None)),
+    "from the beginning": (RUN, 4, (("a0", "a1"),), ("repeats", 4, "batch 1 comes, not batch 5", None)),
+    "the whole epoch again, in another order": (
+        RUN, 4, (("a1", "a0", "a3", "a2", "a5", "a4"), ("b0",)), ("repeats", 4, "the whole epoch comes again", None)
+    ),
+    "batches left out": (RUN, 2, (("a4", "a5"),), ("skips", 2, "batch 5 comes, not batch 3", None)),
+    "the last batch alone": (RUN, 2, (("a5",),), ("skips", 3, "batch 6 comes, not batch 3", None)),
     "others": (RUN, 2, (("b1", "a7"),), ("differs", 0, "other batches come", None)),
     "an epoch that ends too soon": (RUN, 2, (("a2", "a3"), ("b0",)), ("short", 2, "2 batches of 4", None)),
     "an epoch that ends too late": (
