@@ -337,7 +337,7 @@ def _instead(seen: Memory) -> str:
     if seen.replacement is not None:
         tried = seen.replacement
         text += (
-            f"\ntried with {tried.records:,} of its records in {tried.form}: {percent(tried.share_copied)} copied, "
+            f"\ntried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_copied)} copied, "
             f"{size(tried.bytes_per_record)} and {tried.microseconds_per_read:.1f} us to read each"
         )
     return text

@@ -40,8 +40,11 @@ def about_leaks(leaks: Sequence[Leak]) -> Iterator[Advice]:
     if any(leak.sort in (SEGMENT, NAMED_SEGMENT) and leak not in torch for leak in leaks):
         yield Advice("", _UNLINK)
     files = [leak for leak in leaks if leak.sort not in (TORCH, SEGMENT, NAMED_SEGMENT)]
-    if any(leak.per != "epoch" for leak in files):
+    often = [leak.sort for leak in files if leak.per != "epoch"]
+    if "file" in often:
         yield Advice("", "close each file after its sample (with open(path) as file), or open it once per worker")
+    elif often:
+        yield Advice("", f"close each {often[0]} after its sample, or open it once per worker")
     elif files:
         yield Advice("", "close it when the epoch ends: use with open(...) in __iter__, or open it once for all epochs")
 

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.samples.continuation import Resumption
     from pytest_dataloader.probe.samples.evidence import Resume
 
-ADD_STATE = "add state_dict() and load_state_dict() to {orders}: how many samples it yielded, and its generator's state"
+ADD_STATE = (
+    "{orders} has no state_dict(): add it and load_state_dict(), with the number of samples yielded and its "
+    "generator's state"
+)
+NEW_EPOCH = (
+    "{keeper} has to start each epoch at position 0: in the second epoch its state_dict() returns a position that is "
+    "too high"
+)
 KEEP_STATE = (
     "{keeper}.state_dict() has to return how many samples were yielded, and the state of the generator. After "
     "load_state_dict() the next sample has to be the first one that was not yielded"
@@ -102,6 +109,8 @@ def advice(evidence: Resume) -> tuple[Advice, ...]:
     first = found[0]
     orders, keeper = evidence.orders or "the dataset or sampler", evidence.keeper or "the loader"
     by_epoch = any(stop.epoch == 0 for stop in evidence.stops) and all(stop.epoch for stop in found)
+    if by_epoch and evidence.keeper and first.never and not first.twice:
+        return (Advice("", NEW_EPOCH.format(keeper=keeper)),)
     if evidence.follows_random_state or by_epoch:
         of_keeper = f"{evidence.keeper}." if evidence.keeper else ""
         return (Advice("", KEEP_ORDER.format(orders=orders, keeper=of_keeper)),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.quantities import counted, figure, size
-from pytest_dataloader.verdict import Advice
+from pytest_dataloader.verdict import HEADLINE_CHARACTERS, Advice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,8 +58,10 @@ def describe_worker_fault(seen: Workers) -> str:
     """The fault in a line; why, its batch and the stack, innermost frame last, in lines of their own."""
     at = _where(seen)
     comma = "," if seen.fault == "exception" and at.startswith(" while") else ""
-    lines = [f"{_who(seen)} {_what(seen)}{comma}{at}", *_more(seen), *(f"    {frame}" for frame in seen.stack)]
-    return "\n".join(lines)
+    fault, more = f"{_who(seen)} {_what(seen)}{comma}{at}", list(_more(seen))
+    if seen.fault == "hang" and seen.why and len(fault) + len(seen.why) + 2 <= HEADLINE_CHARACTERS:
+        fault = f"{fault}: {more.pop(0)}"
+    return "\n".join([fault, *more, *(f"    {frame}" for frame in seen.stack)])
 
 
 def _who(seen: Workers) -> str:
@@ -98,12 +100,10 @@ def _where(seen: Workers) -> str:
 
 
 def _more(seen: Workers) -> Iterator[str]:
-    given_up = f"given up after {seen.waited_seconds:.0f} s"
-    waited = seen.fault == "hang" and seen.waited_seconds >= 1 and f"{seen.waited_seconds:.0f} s" not in seen.why
     if seen.why:
-        yield f"{seen.why} ({given_up})" if waited else seen.why
-    elif waited:
-        yield given_up
+        yield seen.why
+    if seen.fault == "hang" and seen.waited_seconds >= 1 and f"{seen.waited_seconds:.0f} s" not in seen.why:
+        yield f"given up after {seen.waited_seconds:.0f} s"
     if seen.sample_indices and seen.sample_indices != (seen.sample,):
         shown = ", ".join(repr(index) for index in seen.sample_indices[:_MOST_INDICES])
         rest = len(seen.sample_indices) - _MOST_INDICES
@@ -280,7 +280,7 @@ def _advice(seen: Workers) -> Iterator[Advice]:
 
 def _may_compute(seen: Workers) -> bool:
     """Whether a worker that hangs may wait for a library's threads: not in a wait of Python's own."""
-    innermost = seen.stack[-1] if seen.stack else ""
+    innermost = next((line for line in reversed(seen.stack) if line.startswith("File ")), "")
     return seen.native_threads > 0 and bool(innermost) and not _any(_WAITING_MODULES, innermost)
 
 

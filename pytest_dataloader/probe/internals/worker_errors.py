@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import linecache
 import multiprocessing
 import os
 import re
@@ -11,7 +13,10 @@ import sys
 import threading
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _CAUGHT = re.compile(r"Caught (\S+) in DataLoader worker process (\d+)\.")
 _DEAD = re.compile(r"DataLoader worker \(pid\(?s?\)? ([\d, ]+)\)")
@@ -96,7 +101,16 @@ def stack_of(written: tuple[str, ...]) -> tuple[str, ...]:
         if line.endswith(_LOOPS):
             break
         own.append(line)
-    return frames(reversed(own)) or tuple(reversed(own[:_FRAMES]))
+    mine = frames(reversed(own)) or tuple(reversed(own[:_FRAMES]))
+    return tuple(itertools.chain.from_iterable(map(_with_code, mine)))
+
+
+def _with_code(frame: str) -> Iterator[str]:
+    """A frame, and below it the line of code where that can be read, as in a traceback."""
+    yield frame
+    place = _FRAME.match(frame)
+    if place and (code := linecache.getline(place["file"], int(place["line"])).strip()):
+        yield f"  {code}"
 
 
 def place(error: BaseException) -> str:

@@ -204,7 +204,10 @@ ADVICE = {
         leaking(BATCHES),
         ["keep batch.clone() or batch.tolist(), not the batch, beyond its step"],
     ),
-    "shared tensors of a worker": (leaking(SHARED), ["call share_memory_() once, not for each sample"]),
+    "shared tensors of a worker": (
+        leaking(SHARED),
+        ["remove share_memory_() from what reads a sample: the loader shares each batch by itself"],
+    ),
     "segments": (leaking(SEGMENTS), ["call close() and unlink() on each multiprocessing.shared_memory.SharedMemory"]),
     "files": (
         leaking(FILES),
