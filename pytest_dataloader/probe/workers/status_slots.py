@@ -152,7 +152,6 @@ class _StatusSlot:
     def write_stack(self) -> None:
         import faulthandler
 
-        os.lseek(self.file, self._start + _STACK_AT, os.SEEK_SET)
         faulthandler.dump_traceback(file=self.file, all_threads=True)
 
     def leave(self) -> None:
@@ -243,18 +242,20 @@ def _tell_what_is_not_sent(slot: _StatusSlot) -> None:
 
 
 def _note_where_it_exits(slot: _StatusSlot) -> None:
-    """Have ``os._exit`` and ``sys.exit`` write the stack first, where they end the loop over batches."""
+    """Have ``os._exit`` and ``sys.exit`` write the stack first, where they end this worker's loop over batches."""
+    import threading
+
+    worker = os.getpid()
 
     def noting(leave: Callable[..., Any]) -> Callable[..., Any]:
         def exits(*status: Any) -> Any:
             with contextlib.suppress(OSError, ValueError, RuntimeError):
-                if any(line.endswith(" in _worker_loop") for line in frames_of(threading.get_ident())):
+                stack = frames_of(threading.get_ident())
+                if os.getpid() == worker and any(line.endswith(" in _worker_loop") for line in stack):
                     slot.write_stack()
             return leave(*status)
 
         return exits
-
-    import threading
 
     os._exit = noting(os._exit)
     sys.exit = noting(sys.exit)
