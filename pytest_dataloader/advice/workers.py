@@ -276,6 +276,9 @@ def _advice(seen: Workers) -> Iterator[Advice]:
         pool = f"{counted(seen.native_threads, 'thread')} of libraries ran at the fork, and none run in the workers"
         yield Advice("", f"keep torch.set_num_threads(1) in workers, or use forkserver, if this line computes with "
                          f"OpenMP or BLAS. {pool}")  # fmt: skip
+    elif seen.fault == "hang" and seen.why.startswith("deadlock"):
+        yield Advice("", "release the lock on each path (with lock: ...), or wait with a timeout: nothing in the "
+                         "worker ends the wait")  # fmt: skip
 
 
 def _may_compute(seen: Workers) -> bool:
