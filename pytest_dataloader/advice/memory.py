@@ -158,9 +158,9 @@ def _spoken(path: str) -> str:
     """The path of an attribute, with a variable of a closure as people call it.
 
     >>> _spoken("dataset.get.closure['rows'][*]")
-    'rows[*] (closure of dataset.get)'
+    'closure variable rows[*] of dataset.get'
     """
-    return _CLOSURE.sub(r"\g<name>\g<rest> (closure of \g<function>)", path)
+    return _CLOSURE.sub(r"closure variable \g<name>\g<rest> of \g<function>", path)
 
 
 def _filled(seen: Memory) -> str:
@@ -331,14 +331,14 @@ def _instead(seen: Memory) -> str:
         shape = (
             "one stacked tensor or array, or a flat one with an array of offsets"
             if seen.type in _ARRAYS
-            else "one array of numbers, or of the bytes of all records with an array of offsets"
+            else "one array of numbers, or all its records in one array of bytes with an array of offsets"
         )
         text = f"keep {seen.attribute or 'the data'} in {shape}: workers share its pages"
     if seen.replacement is not None:
         tried = seen.replacement
         text += (
             f"\ntried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_copied)} copied, "
-            f"{size(tried.bytes_per_record)} and {tried.microseconds_per_read:.1f} us to read each"
+            f"{size(tried.bytes_per_record)} per record, {tried.microseconds_per_read:.1f} us per read"
         )
     return text
 

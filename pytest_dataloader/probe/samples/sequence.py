@@ -553,7 +553,7 @@ def _uneven_stream(
         yield OrderFault("unlike", about.dataset, detail, strange)
         return
     if more := contents - expected:
-        detail = f"repeats {counted(more.total(), 'sample')}, which num_workers=0 does not"
+        detail = f"{counted(more.total(), 'sample')} more with workers than with num_workers=0"
         yield OrderFault("duplicated", about.dataset, detail, more.total())
     if lost := expected - contents:
         detail = f"leaves out {counted(lost.total(), 'sample')} that num_workers=0 gives"
