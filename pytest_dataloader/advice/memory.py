@@ -131,7 +131,8 @@ def _copy_on_access(seen: Memory) -> str:
     of_it = next((line.growth_bytes for line in seen.attributes if seen.attribute in (line.path, line.finest)), 0)
     growth = seen.growth_bytes_per_worker if alone else of_it
     each = f"{size(growth)} per worker{' per epoch' if alone else ''}: " if growth else ""
-    lines = [f"{each}copy-on-write of {_spoken(seen.attribute)}", objects]
+    written = ", changed in place" if seen.written_in_place else ""
+    lines = [f"{each}copy-on-write of {_spoken(seen.attribute)}{written}", objects]
     if seen.attribute_filled_at and not seen.written_in_place:
         lines.append(f"filled at {seen.attribute_filled_at}")
     if seen.written_in_place:
@@ -285,8 +286,8 @@ _BREAK_CYCLES = (
     "break the cycle at the end of __getitem__: close what was read, set a reference to None, or use weakref.ref"
 )
 _COPY_FIRST = (
-    "change a copy: x = x - mean, not x -= mean. A cache that workers fill is shared by all of them as a tensor after "
-    "share_memory_()"
+    "change a copy: x = x - mean, not x -= mean. If it is a cache that workers fill, make it a tensor and call "
+    "share_memory_() on it before they start"
 )
 
 

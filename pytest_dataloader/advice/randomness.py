@@ -67,8 +67,8 @@ _SAYS = {
 }
 _SEED = "torch.initial_seed() % 2**32, which differs by worker and epoch"
 _BY_PURPOSE = (
-    f"if it augments, seed it there with {_SEED}. If it shuffles what workers then divide, seed it with the epoch: all "
-    "workers need the same order"
+    f"if it augments, seed it in __iter__ with {_SEED}. If it shuffles what workers then divide, seed it with the "
+    "epoch: all workers need the same order"
 )
 _RANK = "add the rank to the seed, or to the loader's generator"
 _REMEDIES = {

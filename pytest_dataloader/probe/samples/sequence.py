@@ -247,7 +247,7 @@ def _not_delivered(epochs: Sequence[TracedEpoch], about: LoaderFacts) -> Iterato
             detail = f"reads {counted(unasked.total(), 'sample')} more often than the sampler gives them"
             yield OrderFault("duplicated", "the loader", detail, unasked.total())
         elif more and epoch.batches > about.batches > 0:
-            passes = f"it iterates its sampler {len(epoch.passes)} times"
+            passes = f"its __iter__ goes through the sampler {len(epoch.passes)} times"
             detail = f"len() is {counted(about.batches, 'batch')}, but an epoch gives {epoch.batches:,}: {passes}"
             yield OrderFault("duplicated", "the loader", detail, more.total())
         else:

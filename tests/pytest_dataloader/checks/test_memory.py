@@ -205,7 +205,7 @@ VERDICTS = {
     ),
     "arrays that are written to": Judgement(
         WRITING, "failed",
-        "12.0 MB per worker per epoch: copy-on-write of dataset.rows\n"
+        "12.0 MB per worker per epoch: copy-on-write of dataset.rows, changed in place\n"
         "100,000 ndarray objects\nmaking a sample writes to them in place",
         ("",),
     ),
