@@ -494,7 +494,7 @@ def test_every_attribute_and_worker_that_was_looked_at_has_a_line_of_its_own() -
     ("seen", "text"),
     [
         (replace(COPYING, container="list"), "\n    packed = [pickle.dumps(each) for each in self.rows]\n"),
-        (replace(COPYING, attribute="", type="dict"), "keep the data in one array of numbers, or all its records in one"),
+        (replace(COPYING, attribute="", type="dict"), "keep the data in one array of numbers, or all its records in"),
         (replace(COPYING, replacement=PACKED), "workers share its pages\ntried with 4,096 of its records as "
          "one array of bytes: 0 % copied, 60 B per record, 1.2 us per read"),
     ],
