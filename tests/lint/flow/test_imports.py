@@ -33,6 +33,31 @@ PROJECTS = {
         {"main.py": "from a import x\nprobe(x)", "a/__init__.py": "from .b import *", "a/b.py": "x = 1"},
         "1",
     ),
+    "a submodule that its package imports": (
+        {"main.py": "import a\nprobe(a.b.x)", "a/__init__.py": "from . import b, c", "a/b.py": "x = 1"},
+        "1",
+    ),
+    "a submodule that its package imports by its own name": (
+        {"main.py": "from a import c\nprobe(c.x)", "a/__init__.py": "from a import b as c", "a/b.py": "x = 1"},
+        "1",
+    ),
+    "a package in a package, with a table of the same name": (
+        {
+            "main.py": "import a\nprobe(a.b.x)",
+            "a/__init__.py": "from . import b",
+            "a/b/__init__.py": "b = 2\nfrom .c import x",
+            "a/b/c.py": "x = 1",
+        },
+        "1",
+    ),
+    "what is bound after the submodule was imported": (
+        {"main.py": "import a\nprobe(a.b)", "a/__init__.py": "from . import b\nb = 2", "a/b.py": "x = 1"},
+        "2",
+    ),
+    "a submodule that is not there": (
+        {"main.py": "import a\nprobe(a.b.x)", "a/__init__.py": "from . import b", "b.py": "x = 1"},
+        "unknown",
+    ),
     "a circle of imports": (
         {"main.py": "from a import x\nprobe(x)", "a.py": "from b import x", "b.py": "from a import x"},
         "unknown",
