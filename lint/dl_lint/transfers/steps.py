@@ -187,6 +187,8 @@ class _Place:
     names: dict[str, Held]
     calls: tuple[ast.Call, ...] = ()
     always: bool = True
+    rarely: bool = False
+    """Whether only every n-th step comes there."""
     returned: list[Held] = field(default_factory=list)
     losses: frozenset[str] = frozenset()
     """The names of what has a backward pass in the function."""
@@ -246,6 +248,11 @@ class Steps:
         """Note that something is computed of values, or that they go where they are not followed."""
         for one in values:
             self.used |= one.copies
+
+    def _need(self, at: _Place, reads: frozenset[int]) -> None:
+        """Note that the step goes on to compute with what was read; every n-th one could read it itself."""
+        if not at.rarely:
+            self.needed |= reads
 
     def _look(self, at: _Place, node: ast.AST, *values: Held) -> None:
         """Note that the host looks at values, in the function that copied them if they are on their way."""
@@ -329,17 +336,18 @@ class Steps:
             arm = stmt.body if outcome else stmt.orelse
             self._block(at, arm)
             return _leaves(arm)
-        always, before, under_way = at.always, dict(at.names), dict(self._under_way)
+        always, rarely, before, under_way = at.always, at.rarely, dict(at.names), dict(self._under_way)
         arms, left = [], []
         for body, taken in ((stmt.body, True), (stmt.orelse, False)):
             at.names, self._under_way = dict(before), dict(under_way)
             at.always = always and self._is_usual(stmt.test, taken)
+            at.rarely = rarely or trip_counts.is_every_nth(self.program, stmt.test, taken)
             self._block(at, body)
             if not _leaves(body):
                 arms.append(at.names)
                 left.append(self._under_way)
         self._under_way = _in_all(under_way, left)
-        at.always = always
+        at.always, at.rarely = always, rarely
         at.names = _merged(arms) if arms else before
         return False
 
@@ -401,7 +409,7 @@ class Steps:
         self._use(held)
         self._look(at, test, held)
         if decides:
-            self.needed |= held.reads
+            self._need(at, held.reads)
             if held.place == "device" and at.always:
                 self._add("decision", test, at)
 
@@ -561,7 +569,7 @@ class Steps:
     def _subscript(self, at: _Place, expr: ast.Subscript) -> Held:
         base, index = self._value(at, expr.value), self._value(at, expr.slice)
         if base.place != "host":
-            self.needed |= index.reads - base.reads  # a key of a dict of numbers is none of them
+            self._need(at, index.reads - base.reads)  # a key of a dict of numbers is none of them
         if isinstance(expr.slice, ast.Constant) and base.parts:
             return base.part(expr.slice.value)
         if base.place == "host" and index.place == "device" and index.certain:
@@ -662,7 +670,7 @@ class Steps:
             self._use(receiver, *held)
             self._backward(at, call, receiver, held)
             return HOST
-        if called(call) == "step" and isinstance(func, ast.Attribute) and _is_optimizer(func.value):
+        if takes_step(call):
             self._use(*held)
             self._add("launch", call, at)
             self._enter(at, call, _closures(self.program, call), given, receiver)
@@ -745,7 +753,7 @@ class Steps:
             return None
         if move.destination == "device":
             self._moves = True
-            self.needed |= receiver.reads
+            self._need(at, receiver.reads)
             on_device = receiver.place == "device"
             brought = receiver.copies if on_device else frozenset({self._add("copy", call, at, receiver.loop)})
             form: Form = "tensor" if receiver.is_tensor or _is_part(move.receiver) else "unknown"
@@ -786,7 +794,7 @@ class Steps:
         if _is_metadata(self.program, func.attr):
             return replace(HOST, loop=receiver.loop)
         for one in held:
-            self.needed |= one.reads
+            self._need(at, one.reads)
         if func.attr in ("items", "values", "copy", "get"):
             if func.attr == "get":
                 return replace(receiver, form="unknown", parts=())
@@ -828,7 +836,7 @@ class Steps:
         of_torch = bool(values) and all(isinstance(one, External) and one.name.startswith("torch.") for one in values)
         computes = of_torch or found.place == "device" or dotted(call.func) == "range"
         if computes and not isinstance(program.parent(call), ast.Expr):
-            self.needed |= found.reads
+            self._need(at, found.reads)
         every = joined([receiver, *held])
         if not values or NOT_KNOWN in values:
             self._add("work", call, at)
@@ -922,6 +930,7 @@ class Steps:
             names,
             (*at.calls, call),
             at.always,
+            at.rarely,
             losses=_losses(self.program, function),
             captured=_captured(function),
         )
@@ -989,8 +998,12 @@ def _losses(program: Program, function: Scope) -> frozenset[str]:
     return frozenset(name for name in found if name is not None)
 
 
-def _is_optimizer(expr: ast.expr) -> bool:
-    name = (dotted(expr.value if isinstance(expr, ast.Subscript) else expr) or "").lower()
+def takes_step(call: ast.Call) -> bool:
+    """Whether a call has an optimizer change the weights."""
+    if called(call) != "step" or not isinstance(call.func, ast.Attribute):
+        return False
+    of = call.func.value
+    name = (dotted(of.value if isinstance(of, ast.Subscript) else of) or "").lower()
     return any(part in name for part in _STEPPING)
 
 
