@@ -53,6 +53,14 @@ def otherwise(seen: World, size: int) -> str:
     return f"\notherwise {', and '.join(parts)}" if parts else ""
 
 
+def unequal(subject: str, ranks: Sequence[int], batches: Sequence[int]) -> str:
+    """How many batches each of two ranks has; of more ranks, the least and the most."""
+    if len(ranks) == len(batches) == 2:
+        (one, other), (few, more) = ranks, batches
+        return f"rank {one} has {counted(few, 'batch')}, rank {other} has {more:,}"
+    return f"{subject} have {min(batches):,} to {max(batches):,} batches"
+
+
 def _batches(seen: World) -> str:
     return f"{min(seen.batches):,} to {max(seen.batches):,}"
 
