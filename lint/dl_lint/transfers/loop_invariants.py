@@ -28,7 +28,7 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.pipeline import loops, trainers
-from dl_lint.source.syntax import ForStatement, FunctionDefinition, called, dotted, walk
+from dl_lint.source.syntax import FunctionDefinition, called, dotted, walk
 from dl_lint.transfers.training_steps import calls_in, training_steps
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def _is_same_attribute(program: Program, node: ast.Attribute, seen: frozenset[as
     at all."""
     if node.attr in _changed(program):
         return False
-    stores = [one for one in program.attribute_stores(node.attr) if not _is_of_another(program, one, node)]
+    stores = list(program.attribute_stores(node.attr))
     if not stores:
         found = alternatives(program.value(node))
         return bool(found) and all(isinstance(one, _KNOWN) for one in found)
@@ -226,23 +226,6 @@ def _is_same_attribute(program: Program, node: ast.Attribute, seen: frozenset[as
         return False
     inside = [one for one in stores if enclosing.function_of(program, one.node) in _entries(program)]
     return all(one.value is not None and not one.path and _is_same(program, one.value, seen) for one in inside)
-
-
-def _is_of_another(program: Program, store: Store, node: ast.Attribute) -> bool:
-    """Whether a method stores into its own object, which is none of the class whose object ``node`` reads from."""
-    own, other = _owner(program, node), _owner(program, store.target)
-    if own is None or other is None:
-        return False
-    return own not in classes.lineage(program, other) and other not in classes.lineage(program, own)
-
-
-def _owner(program: Program, node: ast.AST) -> Class | None:
-    """The class of the method that an attribute of its first parameter stands in; also of ``ctx``, of a function of
-    autograd, which is no module."""
-    method = enclosing.function_of(program, node)
-    if not isinstance(node, ast.Attribute) or not method.is_method or not method.params or method.parent is None:
-        return None
-    return Class(method.parent) if dotted(node.value) == method.params[0].name else None
 
 
 def _changed(program: Program) -> frozenset[str]:
@@ -304,8 +287,6 @@ def _is_same_binding(program: Program, binding: Binding, node: ast.Name, seen: f
         return function not in _run_by_trainers(program) and all(
             _passes_same(program, Frame(function, call), node.id, seen) for call in _entries(program)[function]
         )
-    if isinstance(binding.node, ForStatement):
-        return _is_same(program, binding.node.iter, seen)  # the same ones, one after the other
     value = binding.value if binding.kind == "assign" and not binding.path else None
     return value is not None and _is_same(program, value, seen)
 

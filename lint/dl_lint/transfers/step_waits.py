@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dl_lint.pipeline import trip_counts
-from dl_lint.source.syntax import FunctionDefinition
 from dl_lint.transfers.steps import Steps
 from dl_lint.transfers.training_steps import training_steps
 
@@ -43,12 +41,12 @@ def waiting_steps(program: Program) -> Iterator[WaitingStep]:
     for step in training_steps(program):
         run = Steps(program)
         run.run(step.node, step.function, step.names, step.batch)
-        waits = tuple(_waits(program, run, step))
+        waits = tuple(_waits(run))
         if waits:
             yield WaitingStep(step, waits)
 
 
-def _waits(program: Program, run: Steps, step: Step) -> Iterator[Wait]:
+def _waits(run: Steps) -> Iterator[Wait]:
     """The first read after each launch, but for those where the host has to wait anyway, and those that each pass of a
     loop over parameters or elements has."""
     if any(one.kind == "synchronisation" and one.always for one in run.events):
@@ -69,8 +67,6 @@ def _waits(program: Program, run: Steps, step: Step) -> Iterator[Wait]:
         if one.kind != "read" or not one.always or one.number in run.needed or (group in waited and one.loop is None):
             continue
         if any(at == (group, forward) and one.calls[: len(way)] == way for at, way in decided):
-            continue
-        if not isinstance(step.node, FunctionDefinition) and trip_counts.is_left_out(program, one.node, step.node):
             continue
         waited.add(group)
         beside = tuple(other.node for call in one.calls for other in run.beside.get(call, ()))

@@ -17,7 +17,7 @@ from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.outcomes import by_default, truth
 from dl_lint.flow.scopes import Scope
 from dl_lint.flow.values import UNKNOWN as NOT_KNOWN
-from dl_lint.flow.values import Batch, External, Frame, Function, Instance, Made, Tensor, alternatives
+from dl_lint.flow.values import Batch, External, Frame, Instance, Made, Tensor, alternatives
 from dl_lint.pipeline import loaders, loops, ranks, trip_counts
 from dl_lint.source.syntax import (
     Comprehension,
@@ -88,8 +88,7 @@ _ADDING = frozenset({"append", "extend", "add", "insert", "appendleft"})
 """Methods of a container that take something in."""
 
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-_ONLY_NUMBERS = (ast.Sub, ast.Div, ast.Pow, ast.MatMult)
-"""Operators that lists do not have, or hold tensors and numbers to each other."""
+"""Comparisons that lists of tensors do not have."""
 
 
 class Each(NamedTuple):
@@ -421,18 +420,8 @@ class Steps:
                 return None if found is None else not found
             case ast.Call(func=ast.Name(id="isinstance" | "hasattr") | ast.Attribute(attr="is_tensor"), args=[of, *_]):
                 return True if self._peek(at, of).place == "device" else None
-            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
-                if self._peek(at, left).place == "device":
-                    return isinstance(op, ast.IsNot)
-            case ast.Attribute(value=of, attr="is_cuda") if self._peek(at, of).place == "device":
-                return True
-            case ast.Compare(
-                left=ast.Attribute(value=ast.Attribute(value=of, attr="device"), attr="type"),
-                ops=[ast.Eq() | ast.In()],
-                comparators=[kinds],
-            ) if self._peek(at, of).place == "device":
-                return "cuda" in ast.unparse(kinds)
-        return truth(self.program, test)
+            case _:
+                return truth(self.program, test)
 
     def _peek(self, at: _Place, expr: ast.expr) -> Held:
         """What an expression without calls holds."""
@@ -506,7 +495,7 @@ class Steps:
                 self._use(self._value(at, right))
                 return HOST
             case ast.BinOp(left=left, right=right):
-                return self._computed(at, left, right, sure=isinstance(expr.op, _ONLY_NUMBERS))
+                return self._computed(at, left, right)
             case ast.UnaryOp(operand=operand):
                 return self._computed(at, operand)
             case ast.Compare(left=left, ops=ops, comparators=others):
@@ -559,8 +548,6 @@ class Steps:
             self._use(held)  # what else goes there is decided by it
         if held.pending and not self.program.models.has(f"torch.Tensor.{expr.attr}", "View"):
             return HOST
-        if expr.attr == "grad":
-            return Held("device", certain=True, loop=held.loop) if self._moves else UNKNOWN
         if held.place == "device":
             return replace(HOST, loop=held.loop) if _is_metadata(self.program, expr.attr) else replace(held, parts=())
         placed = self._placed(expr) if held.place == "unknown" and not isinstance(expr.value, ast.Call) else held
@@ -586,8 +573,6 @@ class Steps:
         if index.loop is not None and base.is_tensor and index.loop.over == "numbers":
             is_made_before = not _binds(self.program, at.function, dotted(expr.value), index.loop.node)
             loop = Each(index.loop.node, "elements" if is_made_before and not base.may_be_back else "others")
-        elif index.loop is not None and base.certain:
-            loop = index.loop
         return replace(base, form=form, parts=(), loop=loop)
 
     def _either(self, at: _Place, test: ast.expr, body: ast.expr, orelse: ast.expr) -> Held:
@@ -673,7 +658,6 @@ class Steps:
         if takes_step(call):
             self._use(*held)
             self._add("launch", call, at)
-            self._enter(at, call, _closures(self.program, call), given, receiver)
             return HOST
         if called(call) == "synchronize":
             self._under_way.clear()
@@ -687,10 +671,6 @@ class Steps:
             return joined(held)
         if effects.is_marked(self.program, call, "Weights"):
             return Held("device" if self._moves else receiver.place, certain=True)
-        if called(call) == "keys":
-            return HOST
-        if called(call) == "format" and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Constant):
-            return HOST
         if isinstance(func, ast.Attribute):
             moved = self._moved(at, call, func, receiver)
             if moved is not None:
@@ -793,8 +773,6 @@ class Steps:
             return self._read(call, receiver, at)
         if _is_metadata(self.program, func.attr):
             return replace(HOST, loop=receiver.loop)
-        for one in held:
-            self._need(at, one.reads)
         if func.attr in ("items", "values", "copy", "get"):
             if func.attr == "get":
                 return replace(receiver, form="unknown", parts=())
@@ -915,14 +893,8 @@ class Steps:
 
     def _inside(self, at: _Place, call: ast.Call, function: Scope, given: dict[ast.AST, Held]) -> list[Held]:
         names = dict(at.names) if function.parent is at.function else {}
-        own, outer = function.receiver, at.function.receiver
-        on_self = (
-            isinstance(call.func, ast.Attribute) and outer is not None and dotted(call.func.value) in (outer, None)
-        )
-        if own is not None and on_self:
-            names |= _renamed(at.names, outer or "", own)
         for param in function.params:
-            if param.name == own:
+            if param.name == function.receiver:
                 continue
             names[param.name] = self._passed(call, function, param.name, param.kind, given)
         inner = _Place(
@@ -941,8 +913,6 @@ class Steps:
                 inner.returned.append(self._value(inner, body))
             case _:
                 pass
-        if own is not None and on_self:
-            at.names |= _renamed(inner.names, own, outer or "")
         return inner.returned
 
     def _passed(self, call: ast.Call, function: Scope, name: str, kind: str, given: dict[ast.AST, Held]) -> Held:
@@ -979,11 +949,6 @@ def _merged(arms: list[dict[str, Held]]) -> dict[str, Held]:
     return found
 
 
-def _renamed(names: dict[str, Held], old: str, new: str) -> dict[str, Held]:
-    """What the attributes of an object hold, in a method that calls it by another name."""
-    return {f"{new}.{name[len(old) + 1 :]}": held for name, held in names.items() if name.startswith(f"{old}.")}
-
-
 def _losses(program: Program, function: Scope) -> frozenset[str]:
     """The names of what has a backward pass in a function: what the method is called on, or given."""
     found = set()
@@ -1005,14 +970,6 @@ def takes_step(call: ast.Call) -> bool:
     of = call.func.value
     name = (dotted(of.value if isinstance(of, ast.Subscript) else of) or "").lower()
     return any(part in name for part in _STEPPING)
-
-
-def _closures(program: Program, call: ast.Call) -> Iterator[Scope]:
-    """The functions of the project that a call is given."""
-    for arg in (*call.args, *(keyword.value for keyword in call.keywords)):
-        for one in alternatives(program.value(arg)):
-            if isinstance(one, Function):
-                yield one.scope
 
 
 def _is_module(program: Program, value: object) -> bool:

@@ -517,6 +517,26 @@ def averaged_every_hundred(model, dataset, optimizer, writer, total=0.0):
             writer.add_scalar("loss", average, step)
 
 
+def where_there_is_a_schedule(model, dataset, optimizer, schedule, seen):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        if schedule is not None:
+            seen.append(loss.item())  # expect advice
+
+
+def of_weights_by_name(model, dataset, optimizer, writer):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        for name, weight in model.named_parameters():
+            if "bias" in name:
+                writer.add_histogram(name, weight.grad)
+        print(loss.item())  # expect advice
+
+
 # --- traps ---------------------------------------------------------------------------------
 
 
@@ -877,3 +897,14 @@ def averaged_in_each_step(model, dataset, optimizer, writer, smooth):
         if smooth:
             average = torch.tensor(total / (step + 1), device="cuda")
             dist.all_reduce(average)
+
+
+def of_what_is_labelled(model, dataset, optimizer, total=0.0):
+    for images, labels in DataLoader(dataset, pin_memory=True):
+        labels = labels.cuda(non_blocking=True)
+        known = labels.ne(-1)
+        scores = model(images.cuda(non_blocking=True))
+        loss = (scores[known] - labels[known]).square().mean()
+        total += loss.item()
+        loss.backward()
+        optimizer.step()
