@@ -131,7 +131,8 @@ def _copy_on_access(seen: Memory) -> str:
     of_it = next((line.growth_bytes for line in seen.attributes if seen.attribute in (line.path, line.finest)), 0)
     growth = seen.growth_bytes_per_worker if alone else of_it
     each = f"{size(growth)} per worker{' per epoch' if alone else ''}: " if growth else ""
-    lines = [f"{each}copy-on-write of {_spoken(seen.attribute)}", objects]
+    written = ", changed in place" if seen.written_in_place else ""
+    lines = [f"{each}copy-on-write of {_spoken(seen.attribute)}{written}", objects]
     if seen.attribute_filled_at and not seen.written_in_place:
         lines.append(f"filled at {seen.attribute_filled_at}")
     if seen.written_in_place:
@@ -158,9 +159,9 @@ def _spoken(path: str) -> str:
     """The path of an attribute, with a variable of a closure as people call it.
 
     >>> _spoken("dataset.get.closure['rows'][*]")
-    'rows[*] (closure of dataset.get)'
+    'closure variable rows[*] of dataset.get'
     """
-    return _CLOSURE.sub(r"\g<name>\g<rest> (closure of \g<function>)", path)
+    return _CLOSURE.sub(r"closure variable \g<name>\g<rest> of \g<function>", path)
 
 
 def _filled(seen: Memory) -> str:
@@ -285,8 +286,8 @@ _BREAK_CYCLES = (
     "break the cycle at the end of __getitem__: close what was read, set a reference to None, or use weakref.ref"
 )
 _COPY_FIRST = (
-    "change a copy: x = x - mean, not x -= mean. A cache that workers fill is shared by all of them as a tensor after "
-    "share_memory_()"
+    "change a copy: x = x - mean, not x -= mean. If it is a cache that workers fill, make it a tensor and call "
+    "share_memory_() on it before they start"
 )
 
 
@@ -331,14 +332,14 @@ def _instead(seen: Memory) -> str:
         shape = (
             "one stacked tensor or array, or a flat one with an array of offsets"
             if seen.type in _ARRAYS
-            else "one array of numbers, or of the bytes of all records with an array of offsets"
+            else "one array of numbers, or all its records in one array of bytes with an array of offsets"
         )
         text = f"keep {seen.attribute or 'the data'} in {shape}: workers share its pages"
     if seen.replacement is not None:
         tried = seen.replacement
         text += (
             f"\ntried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_copied)} copied, "
-            f"{size(tried.bytes_per_record)} and {tried.microseconds_per_read:.1f} us to read each"
+            f"{size(tried.bytes_per_record)} per record, {tried.microseconds_per_read:.1f} us per read"
         )
     return text
 

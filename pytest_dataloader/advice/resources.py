@@ -34,7 +34,7 @@ def about_leaks(leaks: Sequence[Leak]) -> Iterator[Advice]:
         if leak.sort == TORCH or (leak.sort == NAMED_SEGMENT and leak.example.startswith("torch_"))
     ]
     if any(leak.where != "a worker" for leak in torch):
-        yield Advice("DL305", "keep batch.clone() or batch.tolist(), not the batch, beyond its step")
+        yield Advice("DL305", "keep copies (tensor.clone(), .tolist()) beyond a step, not the batch's own tensors")
     if any(leak.where == "a worker" for leak in torch):
         yield Advice("", "remove share_memory_() from what reads a sample: the loader shares each batch by itself")
     if any(leak.sort in (SEGMENT, NAMED_SEGMENT) and leak not in torch for leak in leaks):

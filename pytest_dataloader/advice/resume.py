@@ -20,8 +20,8 @@ ADD_STATE = (
     "generator's state"
 )
 NEW_EPOCH = (
-    "{keeper} has to start each epoch at position 0: in the second epoch its state_dict() returns a position that is "
-    "too high"
+    "set the position of {keeper} back to 0 when an epoch ends: in the second epoch its state_dict() returns a "
+    "position that is too high"
 )
 KEEP_STATE = (
     "{keeper}.state_dict() has to return how many samples were yielded, and the state of the generator. After "
@@ -31,13 +31,13 @@ COUNT_ON = (
     "after load_state_dict(), {keeper} has to count on from the position that was loaded, not from 0: its next "
     "state_dict() is {off_by} too low"
 )
-SHIFTED = (
-    "the position in {keeper}.state_dict(), or what load_state_dict() makes of it, is {off_by} too {way}: count what "
-    "was yielded, and go on with the next sample"
-)
+SHIFTED = "the position in {keeper}.state_dict(), or what load_state_dict() makes of it, is {off_by} too {way}: {count}"
+COUNT_FIRST = "count a batch before it is yielded, not after"
+COUNT_YIELDED = "count what was yielded, not what was read ahead"
 TAKE_STATE = "{keeper}.load_state_dict(), and iterating after it, has to work with each state that state_dict() returns"
 KEEP_ORDER = (
-    "seed the generator of {orders} with the epoch, and keep the epoch and the position in {keeper}state_dict()"
+    "{orders} shuffles in another order once it is resumed: seed its generator with the epoch, and keep the epoch and "
+    "the position in {keeper}state_dict()"
 )
 SAME_WORKERS = "resume with num_workers={}, and raise in load_state_dict where it is another number"
 FEWER_SNAPSHOTS = Advice("", "raise snapshot_every_n_steps: fewer snapshots")
@@ -121,8 +121,9 @@ def advice(evidence: Resume) -> tuple[Advice, ...]:
     if first.outcome == "repeats" and all(stop.again for stop in found):
         return (Advice("", COUNT_ON.format(keeper=keeper, off_by=counted(first.off_by, "batch"))),)
     if first.outcome in ("repeats", "skips"):
-        way = "low" if first.outcome == "repeats" else "high"
-        return (Advice("", SHIFTED.format(keeper=keeper, off_by=counted(first.off_by, "batch"), way=way)),)
+        way, count = ("low", COUNT_FIRST) if first.outcome == "repeats" else ("high", COUNT_YIELDED)
+        off_by = counted(first.off_by, "batch")
+        return (Advice("", SHIFTED.format(keeper=keeper, off_by=off_by, way=way, count=count)),)
     return (Advice("", KEEP_STATE.format(keeper=keeper)),)
 
 

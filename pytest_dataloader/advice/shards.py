@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 EQUALISE = Advice("", "pad or cut the shards to one length, as DistributedSampler does")
 COVER = Advice("", "DistributedSampler(dataset, num_replicas=world_size, rank=rank)")
-COVER_ALL = Advice("DL406", "samples[rank::world_size] covers all samples")
+COVER_ALL = Advice("DL406", "divide the samples by samples[rank::world_size], which leaves none out")
+OWN_SEED = Advice("DL406", "seed the sampler's generator with the rank: torch.Generator().manual_seed(seed + rank)")
 TELL_EPOCH = Advice("DL401", "derive the order from the epoch: generator.manual_seed(seed + epoch) in set_epoch(epoch)")
 SAME_ORDER = Advice("", "draw the order from generator.manual_seed(seed + epoch), the same on every rank")
 DO_NOT_PAD = Advice("DL409", "evaluate with a sampler that does not pad: padding counts some samples twice in a metric")
-_SHARD = "DataLoader(..., sampler=DistributedSampler(dataset)), or samples[rank::world_size] in the dataset"
+_SHARD = "sampler=DistributedSampler(dataset) for a map-style dataset, samples[rank::world_size] in an iterable one"
 
 
 def shard(*, iterable: bool = False) -> Advice:

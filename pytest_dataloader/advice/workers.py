@@ -256,8 +256,8 @@ def _advice(seen: Workers) -> Iterator[Advice]:
                               "before the fork")  # fmt: skip
     if seen.fault == "exit" and seen.phase != "starting":
         exits = "it exits at this line" if seen.stack else "native code exits, or the code raises SystemExit"
-        yield Advice("", f"{exits}: raise another exception, which names the sample. With num_workers=0 an exit "
-                         "ends the training")  # fmt: skip
+        yield Advice("", f"{exits}. Raise an exception instead, which names the sample: with num_workers=0 an "
+                         "exit ends the training")  # fmt: skip
     if seen.phase == "starting" and seen.start_method != "fork":
         yield from _about_starting(seen)
     if seen.signal == "SIGKILL":
@@ -276,6 +276,9 @@ def _advice(seen: Workers) -> Iterator[Advice]:
         pool = f"{counted(seen.native_threads, 'thread')} of libraries ran at the fork, and none run in the workers"
         yield Advice("", f"keep torch.set_num_threads(1) in workers, or use forkserver, if this line computes with "
                          f"OpenMP or BLAS. {pool}")  # fmt: skip
+    elif seen.fault == "hang" and seen.why.startswith("deadlock"):
+        yield Advice("", "release the lock on each path (with lock: ...), or wait with a timeout: nothing in the "
+                         "worker ends the wait")  # fmt: skip
 
 
 def _may_compute(seen: Workers) -> bool:

@@ -191,7 +191,8 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
     for world in worlds if proven else evidence.worlds:
         ranks = sentences.world(world)
         if world.unsharded:
-            return Verdict("failed", f"{ranks} read the same samples", (sentences.shard(iterable=evidence.iterable),))
+            change = sentences.OWN_SEED if evidence.replaces else sentences.shard(iterable=evidence.iterable)
+            return Verdict("failed", f"{ranks} read the same samples", (change,))
         if world.error:
             return Verdict("failed" if world_size else "inconclusive", f"{ranks} raise {world.error}{part}")
         if (world.repeated or world.lost) and not world.incomparable and not evidence.replaces:

@@ -209,7 +209,7 @@ def _continued(run: Uninterrupted, stop: Stop, resumed: Resumed, parts: frozense
             return Resumption(place, "repeats", stop.batches, "the whole epoch comes again")
         found = _shifted(place, epoch, stop.batches, first)
         ended = run.ended[stop.epoch] and len(got) > 1 and len(first) != len(expected)
-        differing = f"{len(first)} other batches come in place of {len(expected)}"
+        differing = f"{len(first)} batches come, not the {len(expected)} that were left"
         return replace(found, detail=differing) if ended and found.outcome == "differs" else found
     if run.ended[stop.epoch] and len(first) != len(expected) and (len(first) > len(expected) or len(got) > 1):
         outcome: Continued = "short" if len(first) < len(expected) else "differs"

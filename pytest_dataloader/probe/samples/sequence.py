@@ -247,7 +247,7 @@ def _not_delivered(epochs: Sequence[TracedEpoch], about: LoaderFacts) -> Iterato
             detail = f"reads {counted(unasked.total(), 'sample')} more often than the sampler gives them"
             yield OrderFault("duplicated", "the loader", detail, unasked.total())
         elif more and epoch.batches > about.batches > 0:
-            passes = f"it iterates its sampler {len(epoch.passes)} times"
+            passes = f"its __iter__ goes through the sampler {len(epoch.passes)} times"
             detail = f"len() is {counted(about.batches, 'batch')}, but an epoch gives {epoch.batches:,}: {passes}"
             yield OrderFault("duplicated", "the loader", detail, more.total())
         else:
@@ -553,7 +553,7 @@ def _uneven_stream(
         yield OrderFault("unlike", about.dataset, detail, strange)
         return
     if more := contents - expected:
-        detail = f"repeats {counted(more.total(), 'sample')}, which num_workers=0 does not"
+        detail = f"{counted(more.total(), 'sample')} more with workers than with num_workers=0"
         yield OrderFault("duplicated", about.dataset, detail, more.total())
     if lost := expected - contents:
         detail = f"leaves out {counted(lost.total(), 'sample')} that num_workers=0 gives"

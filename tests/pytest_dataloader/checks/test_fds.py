@@ -202,7 +202,7 @@ SCARCE = replace(SEEN, predicted_worker_peak=1200, storages_per_batch=8)
 ADVICE = {
     "batches that are kept": (
         leaking(BATCHES),
-        ["keep batch.clone() or batch.tolist(), not the batch, beyond its step"],
+        ["keep copies (tensor.clone(), .tolist()) beyond a step, not the batch's own tensors"],
     ),
     "shared tensors of a worker": (
         leaking(SHARED),

@@ -205,7 +205,7 @@ VERDICTS = {
     ),
     "arrays that are written to": Judgement(
         WRITING, "failed",
-        "12.0 MB per worker per epoch: copy-on-write of dataset.rows\n"
+        "12.0 MB per worker per epoch: copy-on-write of dataset.rows, changed in place\n"
         "100,000 ndarray objects\nmaking a sample writes to them in place",
         ("",),
     ),
@@ -494,9 +494,9 @@ def test_every_attribute_and_worker_that_was_looked_at_has_a_line_of_its_own() -
     ("seen", "text"),
     [
         (replace(COPYING, container="list"), "\n    packed = [pickle.dumps(each) for each in self.rows]\n"),
-        (replace(COPYING, attribute="", type="dict"), "keep the data in one array per field, or bytes with an"),
+        (replace(COPYING, attribute="", type="dict"), "keep the data in one array of numbers, or all its records in"),
         (replace(COPYING, replacement=PACKED), "workers share its pages\ntried with 4,096 of its records as "
-         "one array of bytes: 0 % copied, 60 B and 1.2 us to read each"),
+         "one array of bytes: 0 % copied, 60 B per record, 1.2 us per read"),
     ],
     ids=["paths", "records", "tried on the spot"],
 )  # fmt: skip
