@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from mutants.code import Code, called, dotted, every, is_constant, loaded, stored
@@ -30,6 +31,8 @@ HOST_TENSORS = {
         "linspace",
     )
 }
+
+OF_A_SHAPE = {f"torch.{it}" for it in ("zeros", "ones", "full", "empty", "eye")}
 
 
 def _is_unpinned(flow: Flow, loader: ast.Call) -> bool:
@@ -154,15 +157,14 @@ def empty_the_cache(code: Code, flow: Flow) -> Making:
 def copy_in_the_loop(code: Code, flow: Flow) -> Making:
     """Moves the making of a host tensor and its copy to the device into the loop that reads it.
 
-    Needs one assignment right before the loop or earlier in its block, of values that the loop leaves alone.
+    Needs one assignment before the loop, in its block or in one around it, of values that the loop leaves alone.
     """
 
     def make(made: ast.Assign, loop: ast.For) -> Fault:
         return Fault([cut(code, made), before(code, loop.body[0], lines_of(code, made))], [loop.body[0], made])
 
-    for loop in flow.loaders_over:
-        block = getattr(code.up[loop], "body", [])
-        for made in block[: block.index(loop)] if loop in block else ():
+    for loop in dict.fromkeys([*flow.loaders_over, *(step.loop for step in _steps(code) if step.loop is not None)]):
+        for made in _before(code, loop):
             if not isinstance(made, ast.Assign) or not isinstance(made.targets[0], ast.Name):
                 continue
             name, value = made.targets[0].id, made.value
@@ -174,10 +176,93 @@ def copy_in_the_loop(code: Code, flow: Flow) -> Making:
                 continue
             host = value.func.value
             if isinstance(host, ast.Call) and code.is_called(host, *HOST_TENSORS) and name in loaded(loop):
-                used = [it for it in block if it is not loop and it is not made and name in loaded(it)]
+                inside = {*ast.walk(loop), *ast.walk(made)}
+                elsewhere = [it for it in every(code.scope(loop), ast.Name) if it.id == name and it not in inside]
                 changed = re.search(rf"\b{name}\b\s*(\[[^\]]*\]\s*)?[-+*/]?=[^=]|\b{name}\.\w+_\(", code.text(loop))
-                if not used and not changed and not loaded(value) & stored(loop):
+                if not elsewhere and not changed and not loaded(value) & stored(loop):
                     yield partial(make, made, loop)
+
+
+def _before(code: Code, loop: ast.For) -> Iterator[ast.stmt]:
+    """What comes before a loop in its function, in the blocks around it."""
+    inner: ast.AST = loop
+    for outer in code.around(loop):
+        for _, block in ast.iter_fields(outer):
+            if isinstance(block, list) and inner in block:
+                yield from block[: block.index(inner)]
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+            return
+        inner = outer
+
+
+@operator("DL106")
+def copy_a_constant(code: Code, flow: Flow) -> Making:  # noqa: ARG001 - all operators are called alike
+    """Builds a tensor of three numbers on the host beside the copy of a batch, in a step of a training, and copies it
+    to where the batch goes."""
+    for step in _steps(code):
+        for statement, copy, _ in _copied(code, step.loop)[:1] if step.loop is not None else ():
+            text = f"scale = torch.tensor([0.2, 0.3, 0.5]){_how(code, copy)}\nprint(scale.shape)"
+            if code.file(copy).names.get("torch") == "torch" and "scale" not in loaded(code.scope(copy)):
+                yield partial(lambda it, text: Fault([after(code, it, text)], [it]), statement, text)
+
+
+@operator("DL106")
+def copy_what_stays(code: Code, flow: Flow) -> Making:  # noqa: ARG001 - all operators are called alike
+    """Copies a tensor of three numbers, built in front of the loop of a training, to where the batch goes, in each of
+    its steps."""
+
+    def make(loop: ast.For, statement: ast.Assign, how: str) -> Fault:
+        edits = [
+            before(code, loop, "scale = torch.tensor([0.2, 0.3, 0.5])"),
+            after(code, statement, f"print(scale{how}.shape)"),
+        ]
+        return Fault(edits, [statement])
+
+    for step in _steps(code):
+        for statement, copy, _ in _copied(code, step.loop)[:1] if step.loop is not None else ():
+            if code.file(copy).names.get("torch") == "torch" and "scale" not in loaded(code.scope(copy)):
+                assert step.loop is not None
+                yield partial(make, step.loop, statement, _how(code, copy))
+
+
+def _how(code: Code, copy: ast.Call) -> str:
+    """The source of a copy without what is copied: ``.to(device, non_blocking=True)``."""
+    assert isinstance(copy.func, ast.Attribute)
+    return code.text(copy).removeprefix(code.text(copy.func.value))
+
+
+@operator("DL106")
+def build_on_the_host(code: Code, flow: Flow) -> Making:  # noqa: ARG001 - all operators are called alike
+    """Builds a tensor of a shape on the host and copies it, where a step of a training, or a function that it calls,
+    makes it on the device."""
+
+    def make(call: ast.Call, where: ast.expr) -> Fault:
+        text = change(code, call, {"device": REMOVED})().text
+        return Fault([replace(code, call, f"{text}.to({code.text(where)})")], [call])
+
+    seen: set[ast.AST] = set()
+    for step in _steps(code):
+        blocks = [*step.block]
+        for call in [it for node in step.block for it in every(node, ast.Call)]:
+            blocks += [it for it in code.definitions(call.func)
+                       if not isinstance(it, ast.ClassDef) and code.file(it) is code.file(call)]  # fmt: skip
+        for call in [it for node in blocks for it in every(node, ast.Call)]:
+            where = next((word.value for word in call.keywords if word.arg == "device"), None)
+            if where is None or call in seen or not code.is_called(call, *OF_A_SHAPE) or _is_at_times(code, call):
+                continue
+            seen.add(call)
+            if any(word in code.text(where).lower() for word in ("device", "cuda", "gpu")):
+                yield partial(make, call, where)
+
+
+def _is_at_times(code: Code, node: ast.AST) -> bool:
+    """Whether a test within its loop or function stands around a node."""
+    for outer in code.around(node):
+        if isinstance(outer, ast.If | ast.IfExp | ast.Try | ast.Match | ast.While):
+            return True
+        if isinstance(outer, ast.For | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            return False
+    return False
 
 
 @operator("DL107")
@@ -213,23 +298,98 @@ def print_every_step(code: Code, flow: Flow) -> Making:
 
 
 @operator("DL108")
-def read_twice(code: Code, flow: Flow) -> Making:
-    """Prints the loss behind its backward pass and again behind the optimizer's step, in a loop that copies batches to
-    the device and reads none in each step."""
+def read_twice(code: Code, flow: Flow) -> Making:  # noqa: ARG001 - all operators are called alike
+    """Prints the loss behind its backward pass and again behind the optimizer's step, in a step of a training that
+    reads nothing each time."""
 
-    def make(backward: ast.Expr, step: ast.Expr, loss: str) -> Fault:
-        return Fault([after(code, backward, f"print({loss}.item())"), after(code, step, f"print({loss}.item())")],
-                     [backward, step])  # fmt: skip
+    def make(step: _Step) -> Fault:
+        text = f"print({step.loss}.item())"
+        return Fault([after(code, step.backward, text), after(code, step.step, text)], [step.backward, step.step])
 
-    for loop, _ in flow.training_loops():
-        if _reads_each_step(loop.body) or not any(copies(code, loop)):
+    for step in _steps(code):
+        if not _reads_each_step(step.block):
+            yield partial(make, step)
+
+
+@operator("DL108")
+def read_once_more(code: Code, flow: Flow) -> Making:  # noqa: ARG001 - all operators are called alike
+    """Prints the loss behind its backward pass, in a step of a training that reads it behind the optimizer's step."""
+
+    def make(step: _Step) -> Fault:
+        return Fault([after(code, step.backward, f"print({step.loss}.item())")], [step.backward, step.step])
+
+    for step in _steps(code):
+        behind = step.block[step.block.index(step.step) + 1 :]
+        reads = [it for node in behind if not isinstance(node, ast.If | ast.For) for it in every(node, ast.Call)
+                 if called(it) == "item" and code.text(it) == f"{step.loss}.item()"]  # fmt: skip
+        if reads and not _reads_each_step(step.block[: step.block.index(step.step)]):
+            yield partial(make, step)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What runs for each batch: the ``block`` of the ``backward`` pass of a ``loss`` and of an optimizer's ``step``
+    behind it, and the ``loop`` around it, if that is in the same function."""
+
+    loop: ast.For | None
+    block: list[ast.stmt]
+    backward: ast.Expr
+    step: ast.Expr
+    loss: str
+
+
+def _steps(code: Code) -> Iterator[_Step]:
+    """The steps of trainings on the device, whatever they are over, that no test stands in."""
+    for call in code.calls["backward"]:
+        backward = code.up[call]
+        loss = _loss(call)
+        if not isinstance(backward, ast.Expr) or loss is None:
             continue
-        calls = [(node, node.value) for node in loop.body
-                 if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]  # fmt: skip
-        losses = [(node, dotted(call.func).rpartition(".")[0]) for node, call in calls if called(call) == "backward"]
-        steps = [node for node, call in calls if called(call) == "step" and "opt" in dotted(call.func).lower()]
-        if losses and steps and losses[0][1].isidentifier() and losses[0][0].lineno < steps[-1].lineno:
-            yield partial(make, losses[0][0], steps[-1], losses[0][1])
+        block = next((it for _, it in ast.iter_fields(code.up[backward]) if isinstance(it, list) and backward in it))
+        calls = [(it, it.value) for it in block[block.index(backward) + 1 :]
+                 if isinstance(it, ast.Expr) and isinstance(it.value, ast.Call)]  # fmt: skip
+        steps = [it for it, inner in calls if called(inner) == "step" and "opt" in dotted(inner.func).lower()]
+        loop = _run_by(code, backward)
+        if not steps or loop is None or not _moves_batches(code, loop) or _waits_anyway(code, block):
+            continue
+        own = loop if code.scope(loop) is code.scope(backward) else None
+        yield _Step(own, block, backward, steps[-1], code.text(loss))
+
+
+def _loss(backward: ast.Call) -> ast.expr | None:
+    """What a backward pass is of, where that is no computation."""
+    of = backward.func.value if isinstance(backward.func, ast.Attribute) else None
+    if dotted(of).rpartition(".")[2] in {"accelerator", "fabric"} and len(backward.args) == 1:
+        of = backward.args[0]
+    plain = isinstance(of, ast.Subscript) and isinstance(of.slice, ast.Constant) and dotted(of.value)
+    return of if dotted(of) or plain else None
+
+
+def _run_by(code: Code, node: ast.AST, depth: int = 1) -> ast.For | None:
+    """The loop that comes to a node in each pass: around it, or around a call of its function."""
+    for outer in code.around(node):
+        if isinstance(outer, ast.For):
+            return None if outer.orelse or code.epoch_loop(node) is outer else outer
+        if isinstance(outer, ast.FunctionDef) and depth:
+            calls = [call for group in code.calls.values() for call in group if called(call) == outer.name]
+            loops = [_run_by(code, call, depth - 1) for call in calls if outer in code.definitions(call.func)]
+            return next((it for it in loops if it is not None), None)
+        if not isinstance(outer, ast.Expr | ast.With | ast.Assign):
+            return None
+    return None
+
+
+def _waits_anyway(code: Code, block: list[ast.stmt]) -> bool:
+    """Whether a step waits for the device by itself: by a scaler of gradients, or as it is asked to."""
+    text = "".join(map(code.text, block))
+    return "scaler" in text or "synchronize()" in text
+
+
+def _moves_batches(code: Code, loop: ast.For) -> bool:
+    """Whether a loop copies something to the device, by an old type of tensors too, or has accelerate do so."""
+    text = code.text(loop)
+    by_type = ".type(" in text and b"torch.cuda.FloatTensor" in code.file(loop).source
+    return by_type or bool(re.search(r"\.cuda\(|\.to\([^)]*(device|gpu|cuda)|accelerator\.backward", text))
 
 
 def _reads_each_step(body: Sequence[ast.stmt]) -> bool:
@@ -240,21 +400,23 @@ def _reads_each_step(body: Sequence[ast.stmt]) -> bool:
     )
 
 
-def _copied(code: Code, loop: ast.For) -> Iterator[tuple[ast.Assign, ast.Call, str]]:
+def _copied(code: Code, loop: ast.For) -> list[tuple[ast.Assign, ast.Call, str]]:
     """The statements of a loop's body that give the copy of a batch a name."""
+    found = []
     for copy in copies(code, loop):
         statement = code.up[copy]
         if isinstance(statement, ast.Assign) and statement in loop.body and len(statement.targets) == 1:
             target = statement.targets[0]
             if isinstance(target, ast.Name):
-                yield statement, copy, target.id
+                found.append((statement, copy, target.id))
+    return found
 
 
 @operator("DL109")
 def read_each(code: Code, flow: Flow) -> Making:
     """Prints each element of a part of the batch that a training loop has brought to the device."""
     for loop, _ in flow.training_loops():
-        for statement, _, name in [*_copied(code, loop)][-1:]:
+        for statement, _, name in _copied(code, loop)[-1:]:
             text = f"print([one.item() for one in {name}.flatten()])"
             yield partial(lambda it, text: Fault([after(code, it, text)], [it]), statement, text)
 
@@ -267,7 +429,7 @@ def bring_straight_back(code: Code, flow: Flow) -> Making:
         return Fault([before(code, statement, f"seen = {code.text(copy)}\nprint(seen.cpu().numpy())")], [statement])
 
     for loop, _ in flow.training_loops():
-        for statement, copy, _ in [*_copied(code, loop)][:1]:
+        for statement, copy, _ in _copied(code, loop)[:1]:
             yield partial(make, statement, copy)
 
 

@@ -166,9 +166,13 @@ IDIOMS: dict[str, dict[str, str]] = {
                     model(images.cuda() - mean)
         """)
     },
+    "copy-a-constant": {},
+    "copy-what-stays": {},
+    "build-on-the-host": {"step": "noise = torch.zeros(8, 1, device=images.device)"},
     "do-not-wait-for-the-stream": {"head": PREFETCHER},
     "print-every-step": {"step": "if step % 10 == 0:\n    print(loss.item())"},
     "read-twice": {},
+    "read-once-more": {"step": "print(loss.item())"},
     "read-each": {},
     "bring-straight-back": {},
     "pin-nowhere": {"loader": PINNED},
@@ -359,3 +363,9 @@ def test_what_is_split_at_random_is_in_no_stored_order(mutations: dict[str, Any]
     split = "dataset, held_out = torch.utils.data.random_split(dataset, [0.9, 0.1])"
     assert mutants(mutations, tmp_path, "forget-to-shuffle", {})
     assert mutants(mutations, tmp_path, "forget-to-shuffle", {"before": split}) == []
+
+
+def test_a_step_by_a_scaler_reads_the_device_anyway(mutations: dict[str, Any], tmp_path: Path) -> None:
+    scaler = {"before": "scaler = torch.amp.GradScaler()", "step": "scaler.update()"}
+    assert mutants(mutations, tmp_path, "read-twice", {})
+    assert mutants(mutations, tmp_path, "read-twice", scaler) == []

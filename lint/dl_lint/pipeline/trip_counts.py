@@ -67,6 +67,11 @@ def is_left_out(program: Program, node: ast.AST, again: LoopNode) -> bool:
     return bool(ways) and all(any(_skipping(program, guards)) for guards in ways)
 
 
+def is_every_nth(program: Program, test: ast.expr, outcome: bool) -> bool:
+    """Whether a test comes out so in every n-th pass only."""
+    return any(_skipping(program, ((test, outcome),)))
+
+
 @feature("loops over epochs")
 def is_over_epochs(program: Program, loop: LoopNode) -> bool:
     """Whether each pass of a loop, or most, calls something that goes over a whole loader."""

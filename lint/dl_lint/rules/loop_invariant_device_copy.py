@@ -2,9 +2,10 @@
 
 ## What it does
 
-Finds, in a loop over the batches of a loader and in what it calls, copies to the device of a tensor that was made on
-the host before the loop, of one that is built in each pass from values that do not change in it, and of one that is
-made of a shape alone in a training step, as zeros are. Methods that a trainer calls for every batch count as loops.
+Finds, in a loop over the batches of a loader, in a training step and in what these call, copies to the device of a
+tensor that was made on the host before the loop, of one that is built in each pass from values that do not change in
+it, and, in a training step, of one that is made of a shape alone, as zeros are. Methods that a trainer calls for every
+batch count as loops.
 
 ## Why is this bad?
 
@@ -12,7 +13,7 @@ The copy comes from pageable memory, so the host stops queueing work for it, in 
 in the step before.
 
 Not flagged: other values that depend on the batch or the step, random ones, tensors that are written to in the loop,
-and tensors whose place is not known.
+tensors whose place is not known, and what an option switches off unless a user asks for it.
 
 ## Example
 

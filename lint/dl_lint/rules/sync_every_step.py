@@ -65,11 +65,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dl_lint.project import Project
-    from dl_lint.transfers.step_waits import Step, Wait
+    from dl_lint.transfers.step_waits import Wait, WaitingStep
 
 
-def _once(step: Step) -> bool:
-    return len(step.waits) < 2 and step.waits[0].loop is None
+def _once(waiting: WaitingStep) -> bool:
+    return len(waiting.waits) < 2 and waiting.waits[0].loop is None
 
 
 QUIET = (Quiet("advice", "a step waits once", _once),)
@@ -78,30 +78,31 @@ QUIET = (Quiet("advice", "a step waits once", _once),)
 @rule("DL108", severity="slow", quiet=QUIET)
 def sync_every_step(project: Project) -> Iterator[Finding]:
     reported: set[ast.AST] = set()
-    for step in step_waits.waiting_steps(project):
-        nodes = dict.fromkeys(one.node for one in step.waits)
-        first = next((one for one in step.waits if one.loop is not None), step.waits[0])
+    for waiting in step_waits.waiting_steps(project):
+        nodes = dict.fromkeys(one.node for one in waiting.waits)
+        first = next((one for one in waiting.waits if one.loop is not None), waiting.waits[0])
         if reported.issuperset(nodes) or not project.site(first.node).scope.file.linted:
             continue
         reported.update(nodes)
         if first.loop is not None:
             when = f" in each pass of a loop ({project.told(project.place(first.loop))})"
         else:
-            when = f" {len(step.waits)} times" if len(step.waits) > 1 else ""
+            when = f" {len(waiting.waits)} times" if len(waiting.waits) > 1 else ""
         yield Finding(
             project.place(first.node),
             f"every training step waits{when} for the device to have done all that is queued, to read a number, "
             "and the next kernels are queued after that",
             "keep it as a tensor (`detach()`), and read it every n-th step or after the loop",
-            tuple(_related(project, step, first)),
-            subject=(step,),
+            tuple(_related(project, waiting, first)),
+            subject=(waiting,),
         )
 
 
-def _related(project: Project, step: Step, first: Wait) -> Iterator[Related]:
-    others = dict.fromkeys(one.node for one in step.waits if one.node is not first.node)
+def _related(project: Project, waiting: WaitingStep, first: Wait) -> Iterator[Related]:
+    step = waiting.step
+    others = dict.fromkeys(one.node for one in waiting.waits if one.node is not first.node)
     yield from (Related(project.place(one), "and here") for one in others)
-    beside = dict.fromkeys(node for one in step.waits for node in one.instead)
+    beside = dict.fromkeys(node for one in waiting.waits for node in one.instead)
     yield from (Related(project.place(one), "or here, where this is called instead") for one in beside)
     if project.site(first.node).scope.function is not step.function:
         what = "function" if isinstance(step.node, FunctionDefinition) else "loop"

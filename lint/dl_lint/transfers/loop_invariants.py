@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dl_lint.flow import call_graph, enclosing, scopes
 from dl_lint.flow.enclosing import LoopNode
 from dl_lint.flow.interpreter import arguments, classes
-from dl_lint.flow.outcomes import truth_of
+from dl_lint.flow.outcomes import by_default, truth_of
 from dl_lint.flow.purity import is_pure
 from dl_lint.flow.reaching import reaching
 from dl_lint.flow.values import (
@@ -28,7 +28,8 @@ from dl_lint.flow.values import (
     alternatives,
 )
 from dl_lint.pipeline import loops, trainers
-from dl_lint.source.syntax import ForStatement, FunctionDefinition, called, dotted, walk
+from dl_lint.source.syntax import FunctionDefinition, called, dotted, walk
+from dl_lint.transfers.training_steps import calls_in, training_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,12 +69,21 @@ def repeating_loop(program: Program, node: ast.AST, value: ast.expr | None) -> R
             return _entering_loop(program, function, frozenset())
         if one.loop in _over_batches(program):
             same = not any(enclosing.changes_in(program, test, one.loop) for test, _ in one.guards)
+            same = same and not _are_off(program, one.guards)
             return one.loop if same and (value is None or _is_invariant(program, value, one.loop)) else None
     return None
 
 
-def _over_batches(program: Program) -> frozenset[LoopNode]:
-    return program.once("batch loops", lambda: frozenset(loop.node for loop in loops.loader_loops(program)))
+def _over_batches(program: Program) -> dict[LoopNode, Scope]:
+    """The loops over batches, and the other steps of trainings that are loops, each with its function."""
+    return program.once("batch loops", lambda: dict(_find_loops(program)))
+
+
+def _find_loops(program: Program) -> Iterator[tuple[LoopNode, Scope]]:
+    yield from ((loop.node, loop.function) for loop in loops.loader_loops(program))
+    for step in training_steps(program):
+        if not isinstance(step.node, FunctionDefinition):
+            yield step.node, step.function
 
 
 def _is_invariant(program: Program, expr: ast.expr, loop: LoopNode) -> bool:
@@ -105,8 +115,7 @@ def _entries(program: Program) -> dict[Scope, list[ast.Call]]:
 
 def _find_entries(program: Program) -> dict[Scope, list[ast.Call]]:
     found: defaultdict[Scope, list[ast.Call]] = defaultdict(list)
-    over = loops.loader_loops(program)
-    calls = [call for loop in over for call in calls_in(program, loop.node, loop.function)]
+    calls = [call for loop, scope in _over_batches(program).items() for call in calls_in(program, loop, scope)]
     calls += [call for step in _run_by_trainers(program) for call in calls_in(program, None, step)]
     waiting = list(dict.fromkeys(calls))
     for call in waiting:
@@ -119,17 +128,6 @@ def _find_entries(program: Program) -> dict[Scope, list[ast.Call]]:
 
 def _run_by_trainers(program: Program) -> frozenset[Scope]:
     return program.once("run by trainers", lambda: frozenset(trainers.called_for_each_batch(program)))
-
-
-def calls_in(program: Program, within: LoopNode | None, function: Scope) -> Iterator[ast.Call]:
-    """The calls of a loop, or of a whole function, without those of the functions that are defined in it."""
-    for scope in classes.with_inner(function):
-        if scope.function is function:
-            yield from (call for call in scope.calls if is_inside(program, call, within))
-
-
-def is_inside(program: Program, node: ast.AST, within: LoopNode | None) -> bool:
-    return within is None or within in enclosing.loops_around(program, node)
 
 
 def _entered(program: Program, call: ast.Call) -> Iterator[Scope]:
@@ -154,7 +152,7 @@ def _entering_loop(program: Program, function: Scope, seen: frozenset[Scope]) ->
                 break
             if one.loop in _over_batches(program):
                 if not any(enclosing.changes_in(program, test, one.loop) for test, _ in one.guards):
-                    return one.loop
+                    return None if _are_off(program, one.guards) else one.loop
                 break
             if isinstance(one.loop, FunctionDefinition):
                 outer = enclosing.function_of(program, call) if _always_hold(program, one.guards) else None
@@ -167,12 +165,19 @@ def _entering_loop(program: Program, function: Scope, seen: frozenset[Scope]) ->
 
 def _always_hold(program: Program, tests: call_graph.Guards) -> bool:
     """Whether all tests are known to have these outcomes, at least where there is an accelerator, or to have the same
-    in all of a run: they are of options."""
+    in all of a run: they are of options, whose defaults do not exclude these."""
+    if _are_off(program, tests):
+        return False
     for test, outcome in tests:
         found = _outcome(program, test)
         if found is not outcome and (found is not None or not _is_of_options(program, test)):
             return False
     return True
+
+
+def _are_off(program: Program, tests: call_graph.Guards) -> bool:
+    """Whether only what a user asks for has all tests come out so."""
+    return any(by_default(program, test) is (not outcome) for test, outcome in tests)
 
 
 def _is_of_options(program: Program, test: ast.expr) -> bool:
@@ -213,7 +218,7 @@ def _is_same_attribute(program: Program, node: ast.Attribute, seen: frozenset[as
     at all."""
     if node.attr in _changed(program):
         return False
-    stores = [one for one in program.attribute_stores(node.attr) if not _is_of_another(program, one, node)]
+    stores = list(program.attribute_stores(node.attr))
     if not stores:
         found = alternatives(program.value(node))
         return bool(found) and all(isinstance(one, _KNOWN) for one in found)
@@ -221,23 +226,6 @@ def _is_same_attribute(program: Program, node: ast.Attribute, seen: frozenset[as
         return False
     inside = [one for one in stores if enclosing.function_of(program, one.node) in _entries(program)]
     return all(one.value is not None and not one.path and _is_same(program, one.value, seen) for one in inside)
-
-
-def _is_of_another(program: Program, store: Store, node: ast.Attribute) -> bool:
-    """Whether a method stores into its own object, which is none of the class whose object ``node`` reads from."""
-    own, other = _owner(program, node), _owner(program, store.target)
-    if own is None or other is None:
-        return False
-    return own not in classes.lineage(program, other) and other not in classes.lineage(program, own)
-
-
-def _owner(program: Program, node: ast.AST) -> Class | None:
-    """The class of the method that an attribute of its first parameter stands in; also of ``ctx``, of a function of
-    autograd, which is no module."""
-    method = enclosing.function_of(program, node)
-    if not isinstance(node, ast.Attribute) or not method.is_method or not method.params or method.parent is None:
-        return None
-    return Class(method.parent) if dotted(node.value) == method.params[0].name else None
 
 
 def _changed(program: Program) -> frozenset[str]:
@@ -299,8 +287,6 @@ def _is_same_binding(program: Program, binding: Binding, node: ast.Name, seen: f
         return function not in _run_by_trainers(program) and all(
             _passes_same(program, Frame(function, call), node.id, seen) for call in _entries(program)[function]
         )
-    if isinstance(binding.node, ForStatement):
-        return _is_same(program, binding.node.iter, seen)  # the same ones, one after the other
     value = binding.value if binding.kind == "assign" and not binding.path else None
     return value is not None and _is_same(program, value, seen)
 

@@ -17,7 +17,7 @@ from dl_lint.flow.interpreter import arguments, classes
 from dl_lint.flow.outcomes import by_default, truth
 from dl_lint.flow.scopes import Scope
 from dl_lint.flow.values import UNKNOWN as NOT_KNOWN
-from dl_lint.flow.values import Batch, External, Frame, Function, Instance, Made, Tensor, alternatives
+from dl_lint.flow.values import Batch, External, Frame, Instance, Made, Tensor, alternatives
 from dl_lint.pipeline import loaders, loops, ranks, trip_counts
 from dl_lint.source.syntax import (
     Comprehension,
@@ -88,8 +88,7 @@ _ADDING = frozenset({"append", "extend", "add", "insert", "appendleft"})
 """Methods of a container that take something in."""
 
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-_ONLY_NUMBERS = (ast.Sub, ast.Div, ast.Pow, ast.MatMult)
-"""Operators that lists do not have, or hold tensors and numbers to each other."""
+"""Comparisons that lists of tensors do not have."""
 
 
 class Each(NamedTuple):
@@ -187,6 +186,8 @@ class _Place:
     names: dict[str, Held]
     calls: tuple[ast.Call, ...] = ()
     always: bool = True
+    rarely: bool = False
+    """Whether only every n-th step comes there."""
     returned: list[Held] = field(default_factory=list)
     losses: frozenset[str] = frozenset()
     """The names of what has a backward pass in the function."""
@@ -246,6 +247,11 @@ class Steps:
         """Note that something is computed of values, or that they go where they are not followed."""
         for one in values:
             self.used |= one.copies
+
+    def _need(self, at: _Place, reads: frozenset[int]) -> None:
+        """Note that the step goes on to compute with what was read; every n-th one could read it itself."""
+        if not at.rarely:
+            self.needed |= reads
 
     def _look(self, at: _Place, node: ast.AST, *values: Held) -> None:
         """Note that the host looks at values, in the function that copied them if they are on their way."""
@@ -329,17 +335,18 @@ class Steps:
             arm = stmt.body if outcome else stmt.orelse
             self._block(at, arm)
             return _leaves(arm)
-        always, before, under_way = at.always, dict(at.names), dict(self._under_way)
+        always, rarely, before, under_way = at.always, at.rarely, dict(at.names), dict(self._under_way)
         arms, left = [], []
         for body, taken in ((stmt.body, True), (stmt.orelse, False)):
             at.names, self._under_way = dict(before), dict(under_way)
             at.always = always and self._is_usual(stmt.test, taken)
+            at.rarely = rarely or trip_counts.is_every_nth(self.program, stmt.test, taken)
             self._block(at, body)
             if not _leaves(body):
                 arms.append(at.names)
                 left.append(self._under_way)
         self._under_way = _in_all(under_way, left)
-        at.always = always
+        at.always, at.rarely = always, rarely
         at.names = _merged(arms) if arms else before
         return False
 
@@ -401,7 +408,7 @@ class Steps:
         self._use(held)
         self._look(at, test, held)
         if decides:
-            self.needed |= held.reads
+            self._need(at, held.reads)
             if held.place == "device" and at.always:
                 self._add("decision", test, at)
 
@@ -413,18 +420,8 @@ class Steps:
                 return None if found is None else not found
             case ast.Call(func=ast.Name(id="isinstance" | "hasattr") | ast.Attribute(attr="is_tensor"), args=[of, *_]):
                 return True if self._peek(at, of).place == "device" else None
-            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
-                if self._peek(at, left).place == "device":
-                    return isinstance(op, ast.IsNot)
-            case ast.Attribute(value=of, attr="is_cuda") if self._peek(at, of).place == "device":
-                return True
-            case ast.Compare(
-                left=ast.Attribute(value=ast.Attribute(value=of, attr="device"), attr="type"),
-                ops=[ast.Eq() | ast.In()],
-                comparators=[kinds],
-            ) if self._peek(at, of).place == "device":
-                return "cuda" in ast.unparse(kinds)
-        return truth(self.program, test)
+            case _:
+                return truth(self.program, test)
 
     def _peek(self, at: _Place, expr: ast.expr) -> Held:
         """What an expression without calls holds."""
@@ -498,7 +495,7 @@ class Steps:
                 self._use(self._value(at, right))
                 return HOST
             case ast.BinOp(left=left, right=right):
-                return self._computed(at, left, right, sure=isinstance(expr.op, _ONLY_NUMBERS))
+                return self._computed(at, left, right)
             case ast.UnaryOp(operand=operand):
                 return self._computed(at, operand)
             case ast.Compare(left=left, ops=ops, comparators=others):
@@ -551,8 +548,6 @@ class Steps:
             self._use(held)  # what else goes there is decided by it
         if held.pending and not self.program.models.has(f"torch.Tensor.{expr.attr}", "View"):
             return HOST
-        if expr.attr == "grad":
-            return Held("device", certain=True, loop=held.loop) if self._moves else UNKNOWN
         if held.place == "device":
             return replace(HOST, loop=held.loop) if _is_metadata(self.program, expr.attr) else replace(held, parts=())
         placed = self._placed(expr) if held.place == "unknown" and not isinstance(expr.value, ast.Call) else held
@@ -561,7 +556,7 @@ class Steps:
     def _subscript(self, at: _Place, expr: ast.Subscript) -> Held:
         base, index = self._value(at, expr.value), self._value(at, expr.slice)
         if base.place != "host":
-            self.needed |= index.reads - base.reads  # a key of a dict of numbers is none of them
+            self._need(at, index.reads - base.reads)  # a key of a dict of numbers is none of them
         if isinstance(expr.slice, ast.Constant) and base.parts:
             return base.part(expr.slice.value)
         if base.place == "host" and index.place == "device" and index.certain:
@@ -578,8 +573,6 @@ class Steps:
         if index.loop is not None and base.is_tensor and index.loop.over == "numbers":
             is_made_before = not _binds(self.program, at.function, dotted(expr.value), index.loop.node)
             loop = Each(index.loop.node, "elements" if is_made_before and not base.may_be_back else "others")
-        elif index.loop is not None and base.certain:
-            loop = index.loop
         return replace(base, form=form, parts=(), loop=loop)
 
     def _either(self, at: _Place, test: ast.expr, body: ast.expr, orelse: ast.expr) -> Held:
@@ -662,10 +655,9 @@ class Steps:
             self._use(receiver, *held)
             self._backward(at, call, receiver, held)
             return HOST
-        if called(call) == "step" and isinstance(func, ast.Attribute) and _is_optimizer(func.value):
+        if takes_step(call):
             self._use(*held)
             self._add("launch", call, at)
-            self._enter(at, call, _closures(self.program, call), given, receiver)
             return HOST
         if called(call) == "synchronize":
             self._under_way.clear()
@@ -679,10 +671,6 @@ class Steps:
             return joined(held)
         if effects.is_marked(self.program, call, "Weights"):
             return Held("device" if self._moves else receiver.place, certain=True)
-        if called(call) == "keys":
-            return HOST
-        if called(call) == "format" and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Constant):
-            return HOST
         if isinstance(func, ast.Attribute):
             moved = self._moved(at, call, func, receiver)
             if moved is not None:
@@ -745,7 +733,7 @@ class Steps:
             return None
         if move.destination == "device":
             self._moves = True
-            self.needed |= receiver.reads
+            self._need(at, receiver.reads)
             on_device = receiver.place == "device"
             brought = receiver.copies if on_device else frozenset({self._add("copy", call, at, receiver.loop)})
             form: Form = "tensor" if receiver.is_tensor or _is_part(move.receiver) else "unknown"
@@ -785,8 +773,6 @@ class Steps:
             return self._read(call, receiver, at)
         if _is_metadata(self.program, func.attr):
             return replace(HOST, loop=receiver.loop)
-        for one in held:
-            self.needed |= one.reads
         if func.attr in ("items", "values", "copy", "get"):
             if func.attr == "get":
                 return replace(receiver, form="unknown", parts=())
@@ -828,7 +814,7 @@ class Steps:
         of_torch = bool(values) and all(isinstance(one, External) and one.name.startswith("torch.") for one in values)
         computes = of_torch or found.place == "device" or dotted(call.func) == "range"
         if computes and not isinstance(program.parent(call), ast.Expr):
-            self.needed |= found.reads
+            self._need(at, found.reads)
         every = joined([receiver, *held])
         if not values or NOT_KNOWN in values:
             self._add("work", call, at)
@@ -907,14 +893,8 @@ class Steps:
 
     def _inside(self, at: _Place, call: ast.Call, function: Scope, given: dict[ast.AST, Held]) -> list[Held]:
         names = dict(at.names) if function.parent is at.function else {}
-        own, outer = function.receiver, at.function.receiver
-        on_self = (
-            isinstance(call.func, ast.Attribute) and outer is not None and dotted(call.func.value) in (outer, None)
-        )
-        if own is not None and on_self:
-            names |= _renamed(at.names, outer or "", own)
         for param in function.params:
-            if param.name == own:
+            if param.name == function.receiver:
                 continue
             names[param.name] = self._passed(call, function, param.name, param.kind, given)
         inner = _Place(
@@ -922,6 +902,7 @@ class Steps:
             names,
             (*at.calls, call),
             at.always,
+            at.rarely,
             losses=_losses(self.program, function),
             captured=_captured(function),
         )
@@ -932,8 +913,6 @@ class Steps:
                 inner.returned.append(self._value(inner, body))
             case _:
                 pass
-        if own is not None and on_self:
-            at.names |= _renamed(inner.names, own, outer or "")
         return inner.returned
 
     def _passed(self, call: ast.Call, function: Scope, name: str, kind: str, given: dict[ast.AST, Held]) -> Held:
@@ -970,11 +949,6 @@ def _merged(arms: list[dict[str, Held]]) -> dict[str, Held]:
     return found
 
 
-def _renamed(names: dict[str, Held], old: str, new: str) -> dict[str, Held]:
-    """What the attributes of an object hold, in a method that calls it by another name."""
-    return {f"{new}.{name[len(old) + 1 :]}": held for name, held in names.items() if name.startswith(f"{old}.")}
-
-
 def _losses(program: Program, function: Scope) -> frozenset[str]:
     """The names of what has a backward pass in a function: what the method is called on, or given."""
     found = set()
@@ -989,17 +963,13 @@ def _losses(program: Program, function: Scope) -> frozenset[str]:
     return frozenset(name for name in found if name is not None)
 
 
-def _is_optimizer(expr: ast.expr) -> bool:
-    name = (dotted(expr.value if isinstance(expr, ast.Subscript) else expr) or "").lower()
+def takes_step(call: ast.Call) -> bool:
+    """Whether a call has an optimizer change the weights."""
+    if called(call) != "step" or not isinstance(call.func, ast.Attribute):
+        return False
+    of = call.func.value
+    name = (dotted(of.value if isinstance(of, ast.Subscript) else of) or "").lower()
     return any(part in name for part in _STEPPING)
-
-
-def _closures(program: Program, call: ast.Call) -> Iterator[Scope]:
-    """The functions of the project that a call is given."""
-    for arg in (*call.args, *(keyword.value for keyword in call.keywords)):
-        for one in alternatives(program.value(arg)):
-            if isinstance(one, Function):
-                yield one.scope
 
 
 def _is_module(program: Program, value: object) -> bool:

@@ -152,16 +152,13 @@ def element_reads(program: Program) -> Iterator[ElementRead]:
 
 
 def _reading_in_loops(program: Program) -> Iterator[tuple[Scope, int]]:
-    """The functions, but those of a test suite, that bring batches to the device, or are a forward pass, and read in
+    """The functions that bring batches to the device, or are a forward pass, and read in
     a loop what is bound there; or else call one that does. With each, how deep its calls are to be followed."""
     moves = [*program.method_calls("to", "cuda", "xpu", "npu")]
     moving = {enclosing.function_of(program, call) for call in moves}
     moving &= {loop.function for loop in loops.loader_loops(program)}
-    over_batches = frozenset(loop for call in moves for loop in enclosing.loops_around(program, call))
-    reading = [call for call in program.method_calls(*READS) if _is_of_pass(program, call, over_batches)]
+    reading = [call for call in program.method_calls(*READS) if _is_of_pass(program, call)]
     for function in dict.fromkeys(enclosing.function_of(program, call) for call in reading):
-        if call_graph.is_of_suite(function.file.path):
-            continue
         if function in moving or _is_forward(program, function):
             yield function, 0
         elif function.params:
@@ -169,12 +166,9 @@ def _reading_in_loops(program: Program) -> Iterator[tuple[Scope, int]]:
             yield from ((one, 1) for one in dict.fromkeys(calling) if one in moving or _is_forward(program, one))
 
 
-def _is_of_pass(program: Program, read: ast.Call, over_batches: frozenset[LoopNode]) -> bool:
-    """Whether what is read has to do with a name that the loop around it binds, one that brings nothing to the device
-    itself."""
+def _is_of_pass(program: Program, read: ast.Call) -> bool:
+    """Whether what is read has to do with a name that the loop around it binds."""
     loop = next(enclosing.loops_around(program, read), None)
-    if loop in over_batches:
-        return False
     scope: Scope | None = program.sites[read].scope
     names = {node.id for node in walk(read) if isinstance(node, ast.Name)} if loop is not None else set()
     while loop is not None and scope is not None:

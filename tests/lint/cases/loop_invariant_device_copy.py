@@ -102,6 +102,21 @@ class Trainer:
             self.model(images, labels, self.anchors.to(device))
 
 
+def over_batches_of_unknown_source(model, batches, optimizer):
+    for images in batches:
+        scale = torch.tensor([1.0, 2.0]).cuda()  # expect
+        model(images.cuda() * scale).mean().backward()
+        optimizer.step()
+
+
+def in_parts_of_batches(model, batches, optimizer):
+    for batch in batches:
+        for part in batch:
+            counted = torch.zeros(part.shape[0], 3).cuda()  # expect
+            model(part.cuda(), counted).mean().backward()
+        optimizer.step()
+
+
 # --- traps ----------------------------------------------------------------------------------
 
 
@@ -218,6 +233,29 @@ def now_and_then(model, dataset):
             model(images, torch.tensor([1.0]).to(device))
         if step == 0:
             model(MEAN.to(device))
+
+
+def looks_at_gradients(model, clouds, found):
+    for points in clouds:
+        points = points.cuda().requires_grad_()
+        model(points * torch.tensor([1.0, 2.0]).cuda()).sum().backward()
+        found.append(points.grad)
+
+
+def unless_asked_for(model, dataset, optimizer):
+    parser = ArgumentParser()
+    parser.add_argument("--weighted", action="store_true")
+    args = parser.parse_args()
+    for images in DataLoader(dataset, num_workers=4):
+        found = model(images.cuda())
+        if args.weighted:
+            found = found * torch.tensor([1.0, 2.0]).cuda()
+        refined(found, args).mean().backward()
+        optimizer.step()
+
+
+def refined(found, args):
+    return found + torch.zeros(found.shape[0]).to(found.device) if args.weighted else found
 
 
 def not_a_batch_loop(model, names):

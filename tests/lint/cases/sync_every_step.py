@@ -495,6 +495,48 @@ def over_batches(model, batches, optimizer, steps, seen):
         seen.append(after.item())
 
 
+def in_parts(model, batches, optimizer, seen):
+    for batch in batches:
+        for part in batch:
+            loss = model(part.to("cuda")).mean()
+            seen.append(loss.item())  # expect
+            loss.backward()
+            seen.append(loss.item())
+        optimizer.step()
+
+
+def averaged_every_hundred(model, dataset, optimizer, writer, total=0.0):
+    for step, images in enumerate(DataLoader(dataset, pin_memory=True), 1):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()  # expect advice
+        if step % 100 == 0:
+            average = torch.tensor(total / 100, device="cuda")
+            dist.all_reduce(average)
+            writer.add_scalar("loss", average, step)
+
+
+def where_there_is_a_schedule(model, dataset, optimizer, schedule, seen):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        if schedule is not None:
+            seen.append(loss.item())  # expect advice
+
+
+def of_weights_by_name(model, dataset, optimizer, writer):
+    for images in DataLoader(dataset, pin_memory=True):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        for name, weight in model.named_parameters():
+            if "bias" in name:
+                writer.add_histogram(name, weight.grad)
+        print(loss.item())  # expect advice
+
+
 # --- traps ---------------------------------------------------------------------------------
 
 
@@ -832,3 +874,37 @@ def normals(model, points, found):
         part = part.to("cuda")
         model(part).sum().backward()
         found.append(part.grad.cpu())
+
+
+def normals_in_parts(model, clouds, clock, found):
+    for points in clouds:
+        for part in points:
+            part = part.to("cuda")
+            height = model(part).sum()
+            found.append(height.item())
+            height.backward()
+            found.append(part.grad.cpu())
+        clock.step()
+
+
+def averaged_in_each_step(model, dataset, optimizer, writer, smooth):
+    total = 0.0
+    for step, images in enumerate(DataLoader(dataset, pin_memory=True)):
+        loss = model(images.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+        if smooth:
+            average = torch.tensor(total / (step + 1), device="cuda")
+            dist.all_reduce(average)
+
+
+def of_what_is_labelled(model, dataset, optimizer, total=0.0):
+    for images, labels in DataLoader(dataset, pin_memory=True):
+        labels = labels.cuda(non_blocking=True)
+        known = labels.ne(-1)
+        scores = model(images.cuda(non_blocking=True))
+        loss = (scores[known] - labels[known]).square().mean()
+        total += loss.item()
+        loss.backward()
+        optimizer.step()
