@@ -87,6 +87,9 @@ _OF_STREAMS = ("synchronize", "wait_stream", "wait_event", "Event", "query", "cu
 _ADDING = frozenset({"append", "extend", "add", "insert", "appendleft"})
 """Methods of a container that take something in."""
 
+_TEXTS = ("_key", "_keys", "name", "names", "path", "paths")
+"""Ends of the names of attributes of a batch that are texts, wherever it lies."""
+
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _ONLY_NUMBERS = (ast.Sub, ast.Div, ast.Pow, ast.MatMult)
 """Operators that lists do not have, or hold tensors and numbers to each other."""
@@ -1063,5 +1066,5 @@ def _is_shape(program: Program, expr: ast.expr) -> bool:
 
 
 def _is_metadata(program: Program, name: str) -> bool:
-    """Whether an attribute or a method of a tensor is known without its values."""
-    return name == "type" or program.models.has(f"torch.Tensor.{name}", "Metadata")
+    """Whether an attribute or a method of a tensor is known without its values, or of a batch is a text by its name."""
+    return name == "type" or name.endswith(_TEXTS) or program.models.has(f"torch.Tensor.{name}", "Metadata")
