@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # The tests start hundreds of processes, each of which would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all matrix libraries lint types docs site dist models proof check clean
+.PHONY: demo test test-all matrix libraries lint types docs site vscode dist models proof check clean
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/python examples/demo.py
@@ -48,6 +48,10 @@ types: $(VENV)/.installed-lint $(VENV)/.installed-test
 docs: $(VENV)/.installed-lint
 	$(BIN)/python -m dl_lint.engine.catalogue > docs/rules.md.new
 	mv docs/rules.md.new docs/rules.md
+
+# The extension for VS Code, editors/vscode/dl-lint.vsix, tested with the server of this environment. Needs node and npm.
+vscode: $(VENV)/.installed-test
+	cd editors/vscode && npm ci --no-audit --no-fund && npm run build && DL_LINT=$(abspath $(BIN))/dl-lint npm test && npm run package
 
 # The documentation site, in site/. A broken link is an error.
 site: $(VENV)/.installed-docs

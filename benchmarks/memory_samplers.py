@@ -64,7 +64,7 @@ def main() -> None:
                 print(f"{size:>10,} {name:32} no answer")
                 continue
             print(
-                f"{size:>10,} {name:32} {seen.held_bytes / 1e6:8.2f} MB, {seen.bytes_per_sample:5.1f} B a sample, "
+                f"{size:>10,} {name:32} {seen.object_bytes / 1e6:8.2f} MB, {seen.bytes_per_sample:5.1f} B a sample, "
                 f"{seen.cpu_seconds_to_first_batch:.4f} s{', large' if seen.is_large else ''}"
             )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
 import os
 import re
 import subprocess
@@ -16,8 +17,9 @@ from dl_lint.engine import catalogue, effects
 from mkdocs.structure.files import File
 
 import pytest_dataloader
+from docs import schemas
 from pytest_dataloader import checks
-from pytest_dataloader.limits import DESCRIPTIONS
+from pytest_dataloader.settings.limits import DESCRIPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +44,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages; docs/rules.md, all rules on one page for readers of the repository, becomes their index."""
     made = {
+        "schemas/pyproject.json": json.dumps(schemas.pyproject(), indent=1),
+        "schemas/report.json": json.dumps(schemas.report(), indent=1),
         "rules.md": rules(),
         "changelog.md": f"---\nsearch:\n  exclude: true\n---\n{(ROOT / 'CHANGELOG.md').read_text(encoding='utf-8')}",
         "project/contributing.md": (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"),
@@ -99,10 +103,7 @@ def rules() -> str:
 
 def check(name: str) -> str:
     """The page of a check: its question, its limits and the fields of its evidence."""
-    module = checks.check_module(name)
-    evidence = module.judge.__annotations__["evidence"]
-    home = re.search(rf"from (\S+) import .*\b{evidence}\b", inspect.getsource(module))
-    assert home
+    evidence = schemas.evidence_of(name)
     question = next(
         row[1].strip()
         for row in re.findall(r"^\| `(\w+)` \|([^|]*)\|", (ROOT / "docs" / "checks.md").read_text(), re.MULTILINE)
@@ -112,10 +113,11 @@ def check(name: str) -> str:
     lines = [f"# {name}", "", f"{question[0].upper()}{question[1:]}", "", "```python"]
     lines += [f"def test_loader(dataloader_{name}):", f"    seen = dataloader_{name}(make_loader())", "```"]
     lines += ["", "## Limits", ""]
-    lines += ["| limit | |", "|---|---|", *limits] if limits else ["None."]
+    lines += ["| limit | meaning |", "|---|---|", *limits] if limits else ["None."]
     lines += ["", "A limit that is `None` or left out is not checked.", "", "## Evidence", ""]
-    lines += [f"`pytest_dataloader.{name.capitalize()}Check` returns `{evidence}`.", ""]
-    lines += [*fields(home[1], evidence), ""]
+    returned = f"pytest_dataloader.evidence.{evidence.__name__}"
+    lines += [f"`pytest_dataloader.{name.capitalize()}Check` returns `{returned}`.", ""]
+    lines += [*fields(evidence), ""]
     lines += ["## Rules that find it in the code", "", *related(name)]
     return "\n".join(lines) + "\n"
 
@@ -125,12 +127,13 @@ def related(check: str) -> Iterator[str]:
     yield ", ".join(f"[{code}](../rules/{code}.md)" for code in sorted(found)) or "None."
 
 
-def fields(module: str, name: str) -> Iterator[str]:
+def fields(evidence: type) -> Iterator[str]:
     """The documentation of a dataclass, and a table of its fields and properties with their types."""
-    tree = ast.parse(inspect.getsource(importlib.import_module(module)))
+    name = evidence.__name__
+    tree = ast.parse(inspect.getsource(importlib.import_module(evidence.__module__)))
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     yield inspect.cleandoc(ast.get_docstring(classes[name]) or "").replace("``", "`")
-    yield from ("", "| field | type | |", "|---|---|---|")
+    yield from ("", "| field | type | meaning |", "|---|---|---|")
     order = [base.id for base in classes[name].bases if isinstance(base, ast.Name) and base.id in classes]
     for each in (*order, name):
         body = classes[each].body

@@ -9,8 +9,8 @@ import pytest
 if TYPE_CHECKING:
     from pytest_dataloader.baselines import Entries
     from pytest_dataloader.distributed.job import Job
-    from pytest_dataloader.options import Options
     from pytest_dataloader.record import Record
+    from pytest_dataloader.settings.options import Options
 
 
 class Bench:

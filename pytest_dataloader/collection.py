@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dataloader import loaders, outcome, targets
+from pytest_dataloader import loaders, outcome
 from pytest_dataloader.bench import BENCH
 from pytest_dataloader.checks import NAMES, applies, call_for
 from pytest_dataloader.diagnosis.runner import Subject
@@ -17,14 +17,15 @@ from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
 from pytest_dataloader.printable import printable
 from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.probe.loader.state_restoration import global_random_states
+from pytest_dataloader.settings import targets
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from pytest_dataloader.options import Options
-    from pytest_dataloader.targets import Target
+    from pytest_dataloader.settings.options import Options
+    from pytest_dataloader.settings.targets import Target
 
 AD_HOC = "dataloader-target"
 """Stands for a file in the node ids of ad hoc targets: ``dataloader-target::NAME::throughput``."""

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_dataloader.errors import BadTarget, DataLoaderCheckError
 from pytest_dataloader.printable import did_you_mean
 from pytest_dataloader.probe.host import interruption
+from pytest_dataloader.probe.internals import worker_errors
 from pytest_dataloader.probe.loader.recognition import is_dataloader, loader_inside
 from pytest_dataloader.probe.loader.stream import Stream, stream_of
-from pytest_dataloader.probe.workers import fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -259,12 +259,12 @@ def explain(error: BaseException) -> str:
     """Name an exception of the user's code in a line, and below it the frames that are theirs, in a worker too."""
     if isinstance(error, DataLoaderCheckError):
         return str(error)
-    carried = fault.caught(error)
+    carried = worker_errors.caught(error)
     if carried is not None:
         worker, text, frames = carried
         return "\n".join([f"{text} (in worker {worker})", *(f"  {frame}" for frame in frames)])
     theirs = _their_frames(error)
-    if fault.dead_workers(error) or (not theirs and isinstance(error, ConnectionError | EOFError)):
+    if worker_errors.dead_workers(error) or (not theirs and isinstance(error, ConnectionError | EOFError)):
         return f"{_in_a_line(error)}; a worker ended before its time: the workers check tells at which sample"
     return "\n".join([*_told(error), *"".join(traceback.StackSummary.from_list(theirs).format()).rstrip().splitlines()])
 
@@ -292,7 +292,7 @@ def own_fault(error: BaseException) -> str:
 
 def _place_of(error: BaseException) -> str:
     """The innermost place of an exception where that is in this package; empty where it is not."""
-    remote = [place for text in map(str, error.args) if fault.caught(error) for place in _REMOTE.findall(text)]
+    remote = [place for text in map(str, error.args) if worker_errors.caught(error) for place in _REMOTE.findall(text)]
     frames = traceback.extract_tb(error.__traceback__)
     file, line = remote[-1] if remote else (frames[-1].filename, frames[-1].lineno) if frames else ("", 0)
     if not file.startswith(f"{_OURS}{os.sep}") or file.endswith(_STANDING_IN):
@@ -301,7 +301,7 @@ def _place_of(error: BaseException) -> str:
 
 
 def _in_a_line(error: BaseException) -> str:
-    carried = fault.caught(error)
+    carried = worker_errors.caught(error)
     return carried[1] if carried else _told(error)[0]
 
 
@@ -337,7 +337,7 @@ def _hide_our_frames(error: BaseException) -> None:
     for frame in reversed(kept):
         trace = types.TracebackType(trace, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     error.__traceback__ = trace or error.__traceback__
-    if fault.caught(error):
+    if worker_errors.caught(error):
         error.args = tuple(
             type(text)(_OWN_FRAME.sub("", text)) if isinstance(text, str) else text for text in error.args
         )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dataloader import options
 from pytest_dataloader.bench import BENCH, UNMEASURED, Bench
 from pytest_dataloader.printable import printable
+from pytest_dataloader.settings import options
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -407,8 +407,8 @@ class Reports:
         """What GitHub shows on the lines of a target, of its limit, or of a test."""
         if not self._bench.ledger:
             return
-        from pytest_dataloader import targets
         from pytest_dataloader.report import github
+        from pytest_dataloader.settings import targets
 
         if not github.is_asked(os.environ):
             return

@@ -26,6 +26,7 @@ DOCS = ROOT / "docs"
 NEW = [DOCS / "index.md", DOCS / "start.md", *sorted((DOCS / "how-to").glob("*.md"))]
 MADE = {"changelog.md", "project/contributing.md", "project/security.md", "reference/command-line.md"}
 MADE |= {"reference/python.md", *(f"rules/{code}.md" for code in catalogue.entries())}
+MADE |= {"schemas/pyproject.json", "schemas/report.json"}
 
 
 TRAIN = """

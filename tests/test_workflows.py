@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -120,6 +121,7 @@ def test_one_version_is_said_everywhere() -> None:
     plugin = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert plugin["version"] == version
     assert read(ROOT / "CITATION.cff")["version"] == version
+    assert json.loads((ROOT / "editors" / "vscode" / "package.json").read_text())["version"] == version
     assert read(ROOT / "action.yml")["inputs"]["version"]["default"] == version
 
 

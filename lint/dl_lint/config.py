@@ -21,25 +21,27 @@ _T = TypeVar("_T")
 
 TABLE = "tool.dl-lint"
 NO_SELECTORS = Selectors()
-KEYS = (
-    "select",
-    "extend-select",
-    "ignore",
-    "per-file-ignores",
-    "exclude",
-    "pedantic",
-    "baseline",
-    "dataloader-classes",
-    "dataset-classes",
-    "device-names",
-    "trainer-calls-set-epoch",
-    "start-method",
-    "target-torch",
-    "models",
-)
 START_METHODS = ("fork", "spawn", "forkserver")
 NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 VERSION = re.compile(r"(\d+)\.(\d+)(\.\d+)?")
+
+KEYS = {
+    "select": "the rules to check, in place of the default ones",
+    "extend-select": "rules to check beside those",
+    "ignore": "rules that are not checked",
+    "per-file-ignores": "rules that are not checked in files of a pattern",
+    "exclude": "patterns, as in .gitignore, of files that are not read",
+    "pedantic": "whether advice is shown: what depends on size or taste",
+    "baseline": "the file of accepted findings",
+    "dataloader-classes": "classes that take torch's arguments and give batches as its DataLoader does",
+    "dataset-classes": "classes that are datasets, as what derives from them is",
+    "device-names": "variables, attributes and functions that hold the accelerator's device",
+    "trainer-calls-set-epoch": "whether whoever trains calls set_epoch",
+    "start-method": "how workers start where the code does not say",
+    "target-torch": 'the oldest torch that the project runs with, such as "2.4"',
+    "models": "folders of stubs that say what libraries do",
+}
+"""Every key of [tool.dl-lint], and what it says."""
 
 
 class Home(NamedTuple):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.memory.growth import Attribute
     from pytest_dataloader.probe.memory.kept_batches import KeptBatches
 
+_CLOSURE = re.compile(r"(?P<function>[\w.]+)\.closure\['(?P<name>\w+)'\](?P<rest>.*)")
 _WORTH_TELLING = 32 << 20
 """Bytes of batches made ahead from which somebody who looks for memory would want to know."""
 SOURCES = {
@@ -130,7 +131,8 @@ def _copy_on_access(seen: Memory) -> str:
     of_it = next((line.growth_bytes for line in seen.attributes if seen.attribute in (line.path, line.finest)), 0)
     growth = seen.growth_bytes_per_worker if alone else of_it
     each = f"{size(growth)} per worker{' per epoch' if alone else ''}: " if growth else ""
-    lines = [f"{each}copy-on-write of {seen.attribute}", objects]
+    written = ", changed in place" if seen.written_in_place else ""
+    lines = [f"{each}copy-on-write of {_spoken(seen.attribute)}{written}", objects]
     if seen.attribute_filled_at and not seen.written_in_place:
         lines.append(f"filled at {seen.attribute_filled_at}")
     if seen.written_in_place:
@@ -153,24 +155,33 @@ def _proof(seen: Memory) -> Iterator[str]:
         yield f"  reading {samples} copied {what}, an idle worker copied none"
 
 
+def _spoken(path: str) -> str:
+    """The path of an attribute, with a variable of a closure as people call it.
+
+    >>> _spoken("dataset.get.closure['rows'][*]")
+    'closure variable rows[*] of dataset.get'
+    """
+    return _CLOSURE.sub(r"closure variable \g<name>\g<rest> of \g<function>", path)
+
+
 def _filled(seen: Memory) -> str:
     """Where what accumulates is filled, in a line of its own."""
     return f"\nfilled at {seen.accumulating_filled_at}" if seen.accumulating_filled_at else ""
 
 
 def _cache(seen: Memory) -> str:
-    name = seen.accumulating_attribute or "an unknown object"
-    each = f"cache: +{size(seen.accumulated_bytes_per_sample)}"
+    name = _spoken(seen.accumulating_attribute) or "an unknown object"
+    bytes_each = size(seen.accumulated_bytes_per_sample)
     if seen.accumulated_elements:
-        headline = f"{each} in each of {seen.accumulated_elements:,} elements of {name}"
+        headline = f"cache: {seen.accumulated_elements:,} elements of {name} grow by {bytes_each} each"
     else:
-        headline = f"{each} per new sample in {name}"
+        headline = f"cache: {name} grows by {bytes_each} with each new sample"
     return f"{headline}{_filled(seen)}\neach worker fills its own{_alone(seen)}"
 
 
 def _leak(seen: Memory) -> str:
-    where = f" in {seen.accumulating_attribute}" if seen.accumulating_attribute else ""
-    headline = f"leak: +{size(seen.accumulated_bytes_per_sample)} per sample read{where}"
+    what = _spoken(seen.accumulating_attribute) or "a worker"
+    headline = f"leak: {what} grows by {size(seen.accumulated_bytes_per_sample)} with each sample read"
     return f"{headline}{_filled(seen)}\nit grows with samples that were read before, too{_alone(seen)}"
 
 
@@ -219,7 +230,7 @@ def _sampler_memory(seen: Memory) -> str:
     held = seen.sampler
     each = f"{size(held.bytes_per_sample)} for each of {counted(held.samples, 'sample')}"
     waits = f"{figure(held.cpu_seconds_to_first_batch)} s of CPU time before the first batch of each epoch"
-    return f"{size(held.held_bytes)} in the main process for {held.sampler}\n{each}\n{waits}"
+    return f"{size(held.object_bytes)} in the main process for {held.sampler}\n{each}\n{waits}"
 
 
 def _duplicated(seen: Memory) -> str:
@@ -255,12 +266,10 @@ def advice(seen: Memory) -> tuple[Advice, ...]:
         text = "bound the cache (functools.lru_cache(maxsize=...)), share it (numpy.memmap), or remove it"
         found.append(Advice("DL302", text))
     if "leak" in seen.kinds:
-        text = (
-            "return what each sample makes with the sample: do not store it on the dataset, in globals or in closures"
-        )
+        text = "do not store what a sample makes on the dataset, in globals or in closures: return it with the sample"
         found.append(Advice("DL302", text))
     if "retained" in seen.kinds:
-        text = "drop each batch once it is given, in the loader's own __iter__: what keeps it keeps its shared memory"
+        text = "in the loader's own __iter__, keep no batch after it is yielded: a kept batch keeps its shared memory"
         around = seen.kept_batches
         found.append(Advice("", let_go(around)) if around.keeper else Advice("DL305", text))
     if "reference_cycles" in seen.kinds:
@@ -277,8 +286,8 @@ _BREAK_CYCLES = (
     "break the cycle at the end of __getitem__: close what was read, set a reference to None, or use weakref.ref"
 )
 _COPY_FIRST = (
-    "change a copy: x = x - mean, not x -= mean. A cache that workers fill is shared by all of them as a tensor after "
-    "share_memory_()"
+    "change a copy: x = x - mean, not x -= mean. If it is a cache that workers fill, make it a tensor and call "
+    "share_memory_() on it before they start"
 )
 
 
@@ -321,14 +330,16 @@ def _instead(seen: Memory) -> str:
         text = in_one_array(held["name"]) if flat else packed_records(held["name"])
     else:
         shape = (
-            "one stacked tensor or array, or a flat one" if seen.type in _ARRAYS else "one array per field, or bytes"
+            "one stacked tensor or array, or a flat one with an array of offsets"
+            if seen.type in _ARRAYS
+            else "one array of numbers, or all its records in one array of bytes with an array of offsets"
         )
-        text = f"keep {seen.attribute or 'the data'} in {shape} with an array of offsets: workers share its pages"
+        text = f"keep {seen.attribute or 'the data'} in {shape}: workers share its pages"
     if seen.replacement is not None:
         tried = seen.replacement
         text += (
             f"\ntried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_copied)} copied, "
-            f"{size(tried.bytes_per_record)} and {tried.microseconds_per_read:.1f} us a record"
+            f"{size(tried.bytes_per_record)} per record, {tried.microseconds_per_read:.1f} us per read"
         )
     return text
 

@@ -127,10 +127,15 @@ def fault_advice(faults: tuple[OrderFault, ...], *, iterable: bool) -> tuple[Adv
 
 _SORT = "sorted(set(names)): the order of a set of strings differs between processes, unless PYTHONHASHSEED is set"
 _OF_LOADERS = {
-    "lost": "yield every batch: the loader's own __iter__, or what wraps it, drops some",
-    "duplicated": "fetch each batch of the batch_sampler once, in the loader's own __iter__, or count all in __len__",
+    "lost": "yield every batch that super().__iter__() gives: the loader's own __iter__, or what wraps it, drops some",
+    "duplicated": "go through the sampler once in the loader's own __iter__, or return the number of all batches from "
+    "__len__",
 }
-_DIVIDE = ("", "give each sample to one worker: itertools.islice(samples, info.id, None, info.num_workers)")
+_DIVIDE = (
+    "",
+    "give each sample to one worker: itertools.islice(samples, info.id, None, info.num_workers), with info = "
+    "torch.utils.data.get_worker_info()",
+)
 _OF_STREAMS = {"lost": _DIVIDE, "duplicated": _DIVIDE}
 _REMEDIES = {
     "truncated": ("DL309", "next(iterator, None), or raise another error: StopIteration ends the epoch silently"),
@@ -138,7 +143,7 @@ _REMEDIES = {
     "duplicated": ("", "read each sample once per epoch"),
     "unsharded": (
         "DL405",
-        "samples[info.id :: info.num_workers], with info = torch.utils.data.get_worker_info()",
+        "samples[info.id :: info.num_workers] before any shuffle, with info = torch.utils.data.get_worker_info()",
     ),
     "starved": ("", "use at most as many workers as shards, or make more shards"),
     "not_reshuffled": ("", "seed torch and the loader's generator once, not in every epoch"),
@@ -172,7 +177,7 @@ _REMEDIES = {
     ),
     "changed_in_place": (
         "",
-        "change a copy: x = x / 255, not x /= 255. Each epoch changes what the one before has changed",
+        "change a copy: x = x / 255, not x /= 255. Each epoch reads what the one before has changed",
     ),
     "follows_readings": (
         "",

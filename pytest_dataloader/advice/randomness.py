@@ -59,23 +59,32 @@ _SAYS = {
     "epoch_repeating_seed": "gives all {} the same seed",
     "repeating_loader_seed": "draws the same random numbers in all {}",
     "reseeding_per_sample": "draws identical numbers in all {}",
-    "seeded_alike_by_iteration": "gets the same seed in all {} when an iteration begins",
+    "seeded_alike_by_iteration": "gets the same seed in all {}, in __iter__",
     "shared_draws": "draws identical numbers in all {}\nwhether for samples or for their order is not known",
     "same_content": "makes random samples, the same in all {}",
     "same_seed_on_ranks": "gives all {} the same seed",
     "same_draws_on_ranks": "draws identical numbers on {}",
 }
 _SEED = "torch.initial_seed() % 2**32, which differs by worker and epoch"
-_DIVIDING = "If it shuffles samples that workers then divide, seed it with the epoch: workers need one order"
+_BY_PURPOSE = (
+    f"if it augments, seed it in __iter__ with {_SEED}. If it shuffles what workers then divide, seed it with the "
+    "epoch: all workers need the same order"
+)
 _RANK = "add the rank to the seed, or to the loader's generator"
 _REMEDIES = {
     "frozen_generator": ("DL402", f"make the generator in the worker, seeded with {_SEED}"),
     "constant_seed": ("DL403", f"remove worker_init_fn (torch seeds random, numpy and torch), or seed with {_SEED}"),
     "epoch_repeating_seed": ("DL404", f"seed with {_SEED}, or remove worker_init_fn"),
-    "repeating_loader_seed": ("", "seed torch and the loader's generator once, before the first epoch"),
-    "reseeding_per_sample": ("DL407", "seed once in the worker, or from the sample's index"),
-    "seeded_alike_by_iteration": ("", f"seed it with {_SEED}. {_DIVIDING}"),
-    "shared_draws": ("", f"seed it with {_SEED}. {_DIVIDING}"),
+    "repeating_loader_seed": (
+        "",
+        "seed torch and the loader's generator once, before the first epoch, not in each",
+    ),
+    "reseeding_per_sample": (
+        "DL407",
+        "remove the seed: torch seeds each worker. Or seed with (torch.initial_seed() + index) % 2**32",
+    ),
+    "seeded_alike_by_iteration": ("", _BY_PURPOSE),
+    "shared_draws": ("", _BY_PURPOSE),
     "same_content": (
         "DL402",
         f"draw from a generator that is seeded in the worker with {_SEED}",

@@ -34,16 +34,19 @@ def about_leaks(leaks: Sequence[Leak]) -> Iterator[Advice]:
         if leak.sort == TORCH or (leak.sort == NAMED_SEGMENT and leak.example.startswith("torch_"))
     ]
     if any(leak.where != "a worker" for leak in torch):
-        yield Advice("DL305", "keep batch.clone() or batch.tolist(), not the batch, beyond its step")
+        yield Advice("DL305", "keep copies (tensor.clone(), .tolist()) beyond a step, not the batch's own tensors")
     if any(leak.where == "a worker" for leak in torch):
-        yield Advice("", "call share_memory_() once, not for each sample")
+        yield Advice("", "remove share_memory_() from what reads a sample: the loader shares each batch by itself")
     if any(leak.sort in (SEGMENT, NAMED_SEGMENT) and leak not in torch for leak in leaks):
         yield Advice("", _UNLINK)
     files = [leak for leak in leaks if leak.sort not in (TORCH, SEGMENT, NAMED_SEGMENT)]
-    if any(leak.per != "epoch" for leak in files):
+    often = [leak.sort for leak in files if leak.per != "epoch"]
+    if "file" in often:
         yield Advice("", "close each file after its sample (with open(path) as file), or open it once per worker")
+    elif often:
+        yield Advice("", f"close each {often[0]} after its sample, or open it once per worker")
     elif files:
-        yield Advice("", "close it when the epoch ends, in a finally of the generator, or open it once")
+        yield Advice("", "close it when the epoch ends: use with open(...) in __iter__, or open it once for all epochs")
 
 
 def removal(names: Sequence[str]) -> Advice:

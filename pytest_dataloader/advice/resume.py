@@ -10,17 +10,34 @@ from pytest_dataloader.quantities import counted
 from pytest_dataloader.verdict import Advice
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_dataloader.probe.samples.continuation import Resumption
     from pytest_dataloader.probe.samples.evidence import Resume
 
-KEEP_STATE = Advice(
-    "",
-    "state_dict() of the iterable dataset, or of the sampler, returns the position that was yielded last and the "
-    "generator's state, and load_state_dict() goes on from there",
+ADD_STATE = (
+    "{orders} has no state_dict(): add it and load_state_dict(), with the number of samples yielded and its "
+    "generator's state"
 )
-KEEP_ORDER = Advice(
-    "",
-    "seed the sampler's generator with the epoch, and keep epoch and position in state_dict()",
+NEW_EPOCH = (
+    "set the position of {keeper} back to 0 when an epoch ends: in the second epoch its state_dict() returns a "
+    "position that is too high"
+)
+KEEP_STATE = (
+    "{keeper}.state_dict() has to return how many samples were yielded, and the state of the generator. After "
+    "load_state_dict() the next sample has to be the first one that was not yielded"
+)
+COUNT_ON = (
+    "after load_state_dict(), {keeper} has to count on from the position that was loaded, not from 0: its next "
+    "state_dict() is {off_by} too low"
+)
+SHIFTED = "the position in {keeper}.state_dict(), or what load_state_dict() makes of it, is {off_by} too {way}: {count}"
+COUNT_FIRST = "count a batch before it is yielded, not after"
+COUNT_YIELDED = "count what was yielded, not what was read ahead"
+TAKE_STATE = "{keeper}.load_state_dict(), and iterating after it, has to work with each state that state_dict() returns"
+KEEP_ORDER = (
+    "{orders} shuffles in another order once it is resumed: seed its generator with the epoch, and keep the epoch and "
+    "the position in {keeper}state_dict()"
 )
 SAME_WORKERS = "resume with num_workers={}, and raise in load_state_dict where it is another number"
 FEWER_SNAPSHOTS = Advice("", "raise snapshot_every_n_steps: fewer snapshots")
@@ -31,6 +48,8 @@ def wrong(evidence: Resume) -> str:
     found = [stop for stop in evidence.stops if stop.outcome not in RIGHT]
     first, *more = found
     facts = [f"resumed {first.place}: {_seen(first)}"]
+    if _is_left_to_torchdata(evidence, found):
+        facts.append(f"{evidence.orders} has no state_dict(): it is read anew up to the position")
     if evidence.follows_random_state:
         facts.append(f"the order of {evidence.orders} depends on the random state, which its state lacks")
     elif any(stop.epoch == 0 for stop in evidence.stops) and all(stop.epoch for stop in found):
@@ -87,14 +106,36 @@ def reload_advice(evidence: Resume) -> tuple[Advice, ...]:
 def advice(evidence: Resume) -> tuple[Advice, ...]:
     """What to change."""
     found = [stop for stop in evidence.stops if stop.outcome not in RIGHT]
+    first = found[0]
+    orders, keeper = evidence.orders or "the dataset or sampler", evidence.keeper or "the loader"
     by_epoch = any(stop.epoch == 0 for stop in evidence.stops) and all(stop.epoch for stop in found)
-    return (KEEP_ORDER if evidence.follows_random_state or by_epoch else KEEP_STATE,)
+    if by_epoch and evidence.keeper and first.never and not first.twice:
+        return (Advice("", NEW_EPOCH.format(keeper=keeper)),)
+    if evidence.follows_random_state or by_epoch:
+        of_keeper = f"{evidence.keeper}." if evidence.keeper else ""
+        return (Advice("", KEEP_ORDER.format(orders=orders, keeper=of_keeper)),)
+    if _is_left_to_torchdata(evidence, found):
+        return (Advice("", ADD_STATE.format(orders=orders)),)
+    if first.outcome == "raises":
+        return (Advice("", TAKE_STATE.format(keeper=keeper)),)
+    if first.outcome == "repeats" and all(stop.again for stop in found):
+        return (Advice("", COUNT_ON.format(keeper=keeper, off_by=counted(first.off_by, "batch"))),)
+    if first.outcome in ("repeats", "skips"):
+        way, count = ("low", COUNT_FIRST) if first.outcome == "repeats" else ("high", COUNT_YIELDED)
+        off_by = counted(first.off_by, "batch")
+        return (Advice("", SHIFTED.format(keeper=keeper, off_by=off_by, way=way, count=count)),)
+    return (Advice("", KEEP_STATE.format(keeper=keeper)),)
+
+
+def _is_left_to_torchdata(evidence: Resume, wrong: Sequence[Resumption]) -> bool:
+    """Whether no class of the user's keeps the position, and that is what goes wrong: not the order, not the epoch."""
+    return not evidence.keeper and bool(evidence.orders) and all(stop.again for stop in wrong)
 
 
 def _seen(stop: Resumption) -> str:
     says = {
-        "repeats": f"repeats {counted(stop.off_by, 'batch')}",
-        "skips": f"skips {counted(stop.off_by, 'batch')}",
+        "repeats": f"repeats {counted(stop.off_by, 'batch')}{f': {stop.detail}' if stop.detail else ''}",
+        "skips": f"skips {counted(stop.off_by, 'batch')}{f': {stop.detail}' if stop.detail else ''}",
         "short": f"the epoch ends early ({stop.detail})",
         "differs": f"{stop.detail}{f': {_counts(stop)}' if stop.twice or stop.never else ''}",
         "twice": _counts(stop),

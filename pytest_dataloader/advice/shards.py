@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 EQUALISE = Advice("", "pad or cut the shards to one length, as DistributedSampler does")
 COVER = Advice("", "DistributedSampler(dataset, num_replicas=world_size, rank=rank)")
-COVER_ALL = Advice("DL406", "samples[rank::world_size] covers all samples")
+COVER_ALL = Advice("DL406", "divide the samples by samples[rank::world_size], which leaves none out")
+OWN_SEED = Advice("DL406", "seed the sampler's generator with the rank: torch.Generator().manual_seed(seed + rank)")
 TELL_EPOCH = Advice("DL401", "derive the order from the epoch: generator.manual_seed(seed + epoch) in set_epoch(epoch)")
 SAME_ORDER = Advice("", "draw the order from generator.manual_seed(seed + epoch), the same on every rank")
 DO_NOT_PAD = Advice("DL409", "evaluate with a sampler that does not pad: padding counts some samples twice in a metric")
-_SHARD = "DataLoader(..., sampler=DistributedSampler(dataset)), or samples[rank::world_size] in the dataset"
+_SHARD = "sampler=DistributedSampler(dataset) for a map-style dataset, samples[rank::world_size] in an iterable one"
 
 
 def shard(*, iterable: bool = False) -> Advice:
@@ -51,6 +52,14 @@ def otherwise(seen: World, size: int) -> str:
     parts = [uncovered(seen, size)] if seen.repeated or seen.lost else []
     parts += [f"{_batches(seen)} batches a rank"] if seen.unequal else []
     return f"\notherwise {', and '.join(parts)}" if parts else ""
+
+
+def unequal(subject: str, ranks: Sequence[int], batches: Sequence[int]) -> str:
+    """How many batches each of two ranks has; of more ranks, the least and the most."""
+    if len(ranks) == len(batches) == 2:
+        (one, other), (few, more) = ranks, batches
+        return f"rank {one} has {counted(few, 'batch')}, rank {other} has {more:,}"
+    return f"{subject} have {min(batches):,} to {max(batches):,} batches"
 
 
 def _batches(seen: World) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.quantities import counted, figure, size
-from pytest_dataloader.verdict import Advice
+from pytest_dataloader.verdict import HEADLINE_CHARACTERS, Advice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,6 +40,13 @@ _CLEAN_UP = "use with tempfile.TemporaryDirectory(): workers end without atexit,
 
 _OPENED_IN_THE_WORKER = "open it in the worker, at the first read, not in __init__"
 
+_KILLED = {
+    True: "use less memory: fewer workers, a smaller batch_size or prefetch_factor, and what the memory check names",
+    False: "find what sends SIGKILL: os.kill, a job scheduler, a daemon such as earlyoom. It was not the OOM killer",
+    None: "look into dmesg for the OOM killer, and run the memory check: SIGKILL mostly means out of memory",
+}
+"""By whether the kernel killed anything meanwhile for want of memory; None where it does not say."""
+
 END_WHAT_WAS_STARTED = (
     "end it in a finally around the yield: a thread that waits for its queue, or a process, outlives the epoch"
 )
@@ -51,8 +58,10 @@ def describe_worker_fault(seen: Workers) -> str:
     """The fault in a line; why, its batch and the stack, innermost frame last, in lines of their own."""
     at = _where(seen)
     comma = "," if seen.fault == "exception" and at.startswith(" while") else ""
-    lines = [f"{_who(seen)} {_what(seen)}{comma}{at}", *_more(seen), *(f"    {frame}" for frame in seen.stack)]
-    return "\n".join(lines)
+    fault, more = f"{_who(seen)} {_what(seen)}{comma}{at}", list(_more(seen))
+    if seen.fault == "hang" and seen.why and len(fault) + len(seen.why) + 2 <= HEADLINE_CHARACTERS:
+        fault = f"{fault}: {more.pop(0)}"
+    return "\n".join([fault, *more, *(f"    {frame}" for frame in seen.stack)])
 
 
 def _who(seen: Workers) -> str:
@@ -91,18 +100,16 @@ def _where(seen: Workers) -> str:
 
 
 def _more(seen: Workers) -> Iterator[str]:
-    given_up = f"given up after {seen.waited_seconds:.0f} s"
-    waited = seen.fault == "hang" and seen.waited_seconds >= 1 and f"{seen.waited_seconds:.0f} s" not in seen.why
     if seen.why:
-        yield f"{seen.why} ({given_up})" if waited else seen.why
-    elif waited:
-        yield given_up
-    if seen.signal == "SIGKILL" and seen.oom_kills:
-        yield "meanwhile the kernel killed a process: out of memory"
+        yield seen.why
+    if seen.fault == "hang" and seen.waited_seconds >= 1 and f"{seen.waited_seconds:.0f} s" not in seen.why:
+        yield f"given up after {seen.waited_seconds:.0f} s"
     if seen.sample_indices and seen.sample_indices != (seen.sample,):
         shown = ", ".join(repr(index) for index in seen.sample_indices[:_MOST_INDICES])
         rest = len(seen.sample_indices) - _MOST_INDICES
         yield f"batch in flight: {shown}{f' and {rest} more' if rest > 0 else ''}"
+    if seen.signal == "SIGKILL" and seen.oom_kills is not None:
+        yield f"meanwhile the kernel killed {'a' if seen.oom_kills else 'no'} process for want of memory"
 
 
 def inherited(seen: Workers) -> str:
@@ -248,12 +255,13 @@ def _advice(seen: Workers) -> Iterator[Advice]:
         yield Advice("DL303", "open the file in the worker: workers share the position of a file that was opened "
                               "before the fork")  # fmt: skip
     if seen.fault == "exit" and seen.phase != "starting":
-        yield Advice("", "look for os._exit() and sys.exit() in what reads a sample: with num_workers=0 they end the "
-                         "process itself")  # fmt: skip
+        exits = "it exits at this line" if seen.stack else "native code exits, or the code raises SystemExit"
+        yield Advice("", f"{exits}: raise another exception, which names the sample. With num_workers=0 an exit "
+                         "ends the training")  # fmt: skip
     if seen.phase == "starting" and seen.start_method != "fork":
         yield from _about_starting(seen)
     if seen.signal == "SIGKILL":
-        yield Advice("", "run the memory check: SIGKILL mostly means out of memory")
+        yield Advice("", _KILLED[seen.oom_kills if seen.oom_kills is None else seen.oom_kills > 0])
     if seen.signal in _CRASHES:
         yield Advice("", "python -X faulthandler with num_workers=0 prints where native code crashed")
     if seen.signal == "SIGBUS":
@@ -268,11 +276,14 @@ def _advice(seen: Workers) -> Iterator[Advice]:
         pool = f"{counted(seen.native_threads, 'thread')} of libraries ran at the fork, and none run in the workers"
         yield Advice("", f"keep torch.set_num_threads(1) in workers, or use forkserver, if this line computes with "
                          f"OpenMP or BLAS. {pool}")  # fmt: skip
+    elif seen.fault == "hang" and seen.why.startswith("deadlock"):
+        yield Advice("", "release the lock on each path (with lock: ...), or wait with a timeout: nothing in the "
+                         "worker ends the wait")  # fmt: skip
 
 
 def _may_compute(seen: Workers) -> bool:
     """Whether a worker that hangs may wait for a library's threads: not in a wait of Python's own."""
-    innermost = seen.stack[-1] if seen.stack else ""
+    innermost = next((line for line in reversed(seen.stack) if line.startswith("File ")), "")
     return seen.native_threads > 0 and bool(innermost) and not _any(_WAITING_MODULES, innermost)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from pytest_dataloader.checks.setting import Setting as Setting
+    from pytest_dataloader.settings.limits import Kind
     from pytest_dataloader.verdict import Verdict
 
 # Every run of pytest imports this module for the names below, so it imports the rest of ours when a check runs.
@@ -75,13 +76,13 @@ def check_module(name: str) -> ModuleType:
     return importlib.import_module(f"pytest_dataloader.checks.{name}")
 
 
-def limits_of(name: str) -> Mapping[str, Callable[[object], Any]]:
-    """The limits of a check by name, each with the function that reads a user's value for it."""
-    from pytest_dataloader.limits import READERS
+def limits_of(name: str) -> Mapping[str, Kind]:
+    """The limits of a check by name, each with its kind."""
+    from pytest_dataloader.settings.limits import LIMIT_KINDS
 
     parameters = inspect.signature(check_module(name).judge).parameters.values()
     return {
-        parameter.name: READERS[str(parameter.annotation).split("|")[0].strip()]
+        parameter.name: LIMIT_KINDS[str(parameter.annotation).split("|")[0].strip()]
         for parameter in parameters
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
@@ -99,7 +100,7 @@ def read_limits(name: str, values: Mapping[str, object]) -> dict[str, Any]:
         if value is None:
             continue
         try:
-            read[key] = known[key](value)
+            read[key] = known[key].read(value)
         except BadLimit as error:
             raise BadLimit(f"{key}: {error}") from None
     if wrong := contradiction(name, read):

@@ -15,8 +15,8 @@ from pytest_dataloader.verdict import Advice, Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import Share
     from pytest_dataloader.probe.timing.evidence import BaselineEntry, Platform
+    from pytest_dataloader.settings.limits import Share
 
 NEEDS_BENCH = True
 

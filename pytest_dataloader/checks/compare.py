@@ -16,7 +16,7 @@ from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import Share
+    from pytest_dataloader.settings.limits import Share
 
 NEEDS_BENCH = True
 

@@ -24,7 +24,7 @@ from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import Bytes
+    from pytest_dataloader.settings.limits import Bytes
 
 NEEDS_BENCH = False
 

@@ -15,7 +15,7 @@ from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import StartMethods
+    from pytest_dataloader.settings.limits import StartMethods
 
 NEEDS_BENCH = False
 

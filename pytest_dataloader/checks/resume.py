@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import Count, Method, Share
+    from pytest_dataloader.settings.limits import Count, Method, Share
 
 NEEDS_BENCH = False
 
@@ -132,6 +132,7 @@ def measure(
         seconds=round(time.monotonic() - started, 3),
         follows_random_state=trial.by_samples,
         orders=_what_orders(loader),
+        keeper=_what_keeps_the_position(loader, methods),
         reloading_workers=trial.reloading_workers,
         reloaded=tuple(trial.reloaded),
     )
@@ -142,6 +143,22 @@ def _what_orders(loader: Any) -> str:
     if not is_dataloader(loader):
         return type(loader).__name__
     return type(loader.dataset if torch_private.reads_by_iteration(loader) else sampling.named_sampler(loader)).__name__
+
+
+def _what_keeps_the_position(loader: Any, methods: StateMethods) -> str:
+    """The type of the user's whose state says how far an epoch is; empty where that is left to torchdata."""
+    if methods != StateMethods() or not _is_of_torch(loader):
+        return type(loader).__name__
+    if not is_dataloader(loader):
+        return ""
+    given = loader.dataset if torch_private.reads_by_iteration(loader) else sampling.named_sampler(loader)
+    return type(given).__name__ if methods.are_of(given) and not _is_of_torch(given) else ""
+
+
+def _is_of_torch(thing: Any) -> bool:
+    """Whether torchdata, or torch, says what the state of a thing is."""
+    classes = (kind for kind in type(thing).__mro__ if "state_dict" in vars(kind))
+    return next((kind.__module__.partition(".")[0] in ("torch", "torchdata") for kind in classes), False)
 
 
 class _Trial:

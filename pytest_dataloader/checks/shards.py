@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import Count
     from pytest_dataloader.probe.samples.overlap import Overlap
     from pytest_dataloader.probe.samples.partition import View
+    from pytest_dataloader.settings.limits import Count
 
 NEEDS_BENCH = False
 
@@ -161,8 +161,8 @@ def _of_job(seen: Overlap, *, insist: bool) -> Verdict:
     """Fail for ranks that read the same, or miss samples; what may be meant is inconclusive, unless asked to insist."""
     ranks, shard = sentences.job(seen), (sentences.shard(iterable=seen.iterable),)
     if seen.unequal:
-        lengths = f"{min(seen.batches):,} to {max(seen.batches):,} batches"
-        return Verdict("failed", f"{ranks} have {lengths}\n{_DEADLOCK}", (sentences.EQUALISE,))
+        lengths = sentences.unequal(ranks, seen.ranks, seen.batches)
+        return Verdict("failed", f"{lengths}\n{_DEADLOCK}", (sentences.EQUALISE,))
     if seen.alike:
         same = f"{ranks} read the same samples in the same order{sentences.who_share(seen)}"
         if seen.by == "indices" and not seen.shuffles and not insist:
@@ -191,7 +191,8 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
     for world in worlds if proven else evidence.worlds:
         ranks = sentences.world(world)
         if world.unsharded:
-            return Verdict("failed", f"{ranks} read the same samples", (sentences.shard(iterable=evidence.iterable),))
+            change = sentences.OWN_SEED if evidence.replaces else sentences.shard(iterable=evidence.iterable)
+            return Verdict("failed", f"{ranks} read the same samples", (change,))
         if world.error:
             return Verdict("failed" if world_size else "inconclusive", f"{ranks} raise {world.error}{part}")
         if (world.repeated or world.lost) and not world.incomparable and not evidence.replaces:
@@ -199,8 +200,8 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
             change = sentences.shard() if world.repeated else sentences.COVER_ALL
             return Verdict("failed", f"{ranks}: {seen}{part}", (change,))
         if world.unequal and (world_size or not evidence.iterable):
-            seen = f"{min(world.batches)} to {max(world.batches)} batches"
-            return Verdict("failed", f"{ranks} have {seen}\n{_DEADLOCK}", (sentences.EQUALISE,))
+            lengths = sentences.unequal(ranks, range(world.world_size), world.batches)
+            return Verdict("failed", f"{lengths}\n{_DEADLOCK}", (sentences.EQUALISE,))
     if evidence.shuffles and evidence.takes_epochs and all(world.same_order for world in worlds):
         return Verdict(
             "failed", "set_epoch changes nothing: the order is the same in every epoch", (sentences.TELL_EPOCH,)

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from pytest_dataloader.limits import Step
     from pytest_dataloader.probe.device.evidence import Transfer
     from pytest_dataloader.probe.memory.evidence import Memory
     from pytest_dataloader.probe.resources.block import Block
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.samples.evidence import Order, Randomness, Resume, Shards
     from pytest_dataloader.probe.timing.evidence import Comparison, Stages, Throughput
     from pytest_dataloader.probe.workers.evidence import Portability, Workers
+    from pytest_dataloader.settings.limits import Step
 
 Size = int | str
 """Bytes, or text such as ``"32MB"``."""

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import Milliseconds, Share, Step
     from pytest_dataloader.probe.timing.evidence import Stages
+    from pytest_dataloader.settings.limits import Milliseconds, Share, Step
 
 NEEDS_BENCH = True
 

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import Milliseconds, Rate
     from pytest_dataloader.probe.loader.borrowing import Borrowed
     from pytest_dataloader.probe.loader.stream import DrawnStream
     from pytest_dataloader.probe.timing.evidence import Throughput
+    from pytest_dataloader.settings.limits import Milliseconds, Rate
 
 NEEDS_BENCH = True
 

@@ -12,8 +12,8 @@ from pytest_dataloader.quantities import percent, size
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
-    from pytest_dataloader.limits import Bytes, Share
     from pytest_dataloader.probe.training.evidence import Training
+    from pytest_dataloader.settings.limits import Bytes, Share
 
 NEEDS_BENCH = False
 

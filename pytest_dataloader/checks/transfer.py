@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import Milliseconds, Share, Step
     from pytest_dataloader.probe.device import evidence as of_device
+    from pytest_dataloader.settings.limits import Milliseconds, Share, Step
 
 NEEDS_BENCH = True
 

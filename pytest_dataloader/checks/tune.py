@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.advice import tune as sentences
 from pytest_dataloader.errors import EmptyEpoch
+from pytest_dataloader.probe.internals import worker_errors
 from pytest_dataloader.probe.tuning.batch_sizes import compare_batch_sizes, hindrance
 from pytest_dataloader.probe.tuning.evidence import Tuning, tuning_of
 from pytest_dataloader.probe.tuning.pinning import compare_pinning
 from pytest_dataloader.probe.tuning.search import Search
-from pytest_dataloader.probe.workers import fault
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import Milliseconds
+    from pytest_dataloader.settings.limits import Milliseconds
 
 NEEDS_BENCH = False
 
@@ -60,7 +60,7 @@ def _with_batch_sizes(search: Search, setting: Setting) -> Tuning:
             found = replace(found, batch_sizes=(*found.batch_sizes, row), measured_seconds=search.spent_seconds)
             setting.known(found)
     except Exception as error:  # with the loader's own settings it works: whatever this is, the batch size brings it
-        why = f"not all batch sizes can be had: {fault.told(error)}"
+        why = f"not all batch sizes can be had: {worker_errors.told(error)}"
         found = replace(found, batch_size_unclear=why, notes=(*found.notes, why))
     return found
 
@@ -74,7 +74,7 @@ def _with_pinning(found: Tuning, search: Search, setting: Setting) -> Tuning:
             search.loader, found.settings, seconds=setting.seconds, came=lambda what: setting.progress(what, 1.0)
         )
     except Exception as error:  # without pinning it works: whatever this is, pinning brings it
-        return replace(found, notes=(*found.notes, f"pinning could not be measured: {fault.told(error)}"))
+        return replace(found, notes=(*found.notes, f"pinning could not be measured: {worker_errors.told(error)}"))
     return replace(found, pinning=rows, measured_seconds=search.spent_seconds)
 
 

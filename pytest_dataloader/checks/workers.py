@@ -20,7 +20,7 @@ from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
     from pytest_dataloader.checks import Setting
-    from pytest_dataloader.limits import Seconds
+    from pytest_dataloader.settings.limits import Seconds
 
 NEEDS_BENCH = False
 

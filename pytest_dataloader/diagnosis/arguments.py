@@ -7,13 +7,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_dataloader import checks, limits, options
+from pytest_dataloader import checks
 from pytest_dataloader.errors import BadLimit
 from pytest_dataloader.printable import did_you_mean, printable
 from pytest_dataloader.probe.host import disk
+from pytest_dataloader.settings import limits, options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
 COMMAND = "pytest-dataloader"
 
@@ -75,7 +76,7 @@ def add_limits(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
     for name, holders in limits_with_checks(names).items():
         flag = f"--{name.replace('_', '-')}"
         told = f"{limits.DESCRIPTIONS[name]} ({', '.join(holders)})".replace("%", "%%")
-        group.add_argument(flag, type=_value, metavar=limits.METAVARS[_kind(name, holders)], help=told)
+        group.add_argument(flag, type=_value, metavar=checks.limits_of(holders[0])[name].metavar, help=told)
 
 
 def limits_given(given: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
@@ -92,13 +93,9 @@ def limits_with_checks(names: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def _kind(name: str, holders: Sequence[str]) -> Callable[[object], Any]:
-    return checks.limits_of(holders[0])[name]
-
-
 def seconds(text: str) -> float:
     try:
-        return float(limits.READERS["Seconds"](float(text)))
+        return float(limits.LIMIT_KINDS["Seconds"].read(float(text)))
     except (BadLimit, ValueError):
         raise argparse.ArgumentTypeError(f"expected a number of seconds above 0, got {text!r}") from None
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader import checks, loaders, progress, targets
+from pytest_dataloader import checks, loaders, progress
 from pytest_dataloader.diagnosis import output
 from pytest_dataloader.diagnosis.arguments import (
     CommandParser,
@@ -21,9 +21,10 @@ from pytest_dataloader.diagnosis.report import Report, examine_all
 from pytest_dataloader.diagnosis.runner import Subject
 from pytest_dataloader.distributed.job import Job, place_in
 from pytest_dataloader.errors import BadLimit, BadTarget
-from pytest_dataloader.options import DEFAULT_SECONDS, QUICK_SECONDS
 from pytest_dataloader.probe.host import interruption, sockets_folder
 from pytest_dataloader.record import Record
+from pytest_dataloader.settings import targets
+from pytest_dataloader.settings.options import DEFAULT_SECONDS, QUICK_SECONDS
 
 if TYPE_CHECKING:
     import argparse

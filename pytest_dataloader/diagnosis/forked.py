@@ -15,11 +15,11 @@ from pytest_dataloader.diagnosis.report import examine_all
 from pytest_dataloader.distributed import consensus
 from pytest_dataloader.distributed.job import Job
 from pytest_dataloader.errors import DataLoaderCheckError
-from pytest_dataloader.options import DEFAULT_SECONDS
 from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.loader.smoke_run import smoke_run
 from pytest_dataloader.progress import PERIOD_SECONDS
 from pytest_dataloader.record import Record, record_of
+from pytest_dataloader.settings.options import DEFAULT_SECONDS
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from pytest_dataloader import checks, loaders, targets
+from pytest_dataloader import checks, loaders
 from pytest_dataloader.diagnosis.runner import Runner, Subject
 from pytest_dataloader.distributed import consensus
 from pytest_dataloader.environment import environment
 from pytest_dataloader.errors import BadLimit, BadTarget, NotMeasured
 from pytest_dataloader.locking import alone, path_of_run
-from pytest_dataloader.options import DEFAULT_SECONDS, QUICK_SECONDS
 from pytest_dataloader.printable import did_you_mean
 from pytest_dataloader.probe.host import interruption
 from pytest_dataloader.probe.timing.training_step import step_at
@@ -27,6 +26,8 @@ from pytest_dataloader.record import Record
 from pytest_dataloader.report import json, notebook, terminal
 from pytest_dataloader.report import trace as timelines
 from pytest_dataloader.report.console import rendered, show
+from pytest_dataloader.settings import targets
+from pytest_dataloader.settings.options import DEFAULT_SECONDS, QUICK_SECONDS
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -6,15 +6,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dataloader import checks, loaders, progress, targets
+from pytest_dataloader import checks, loaders, progress
 from pytest_dataloader.diagnosis import output
 from pytest_dataloader.diagnosis.arguments import CommandParser, add_files, limits_given, seconds
 from pytest_dataloader.diagnosis.check import measure_named
 from pytest_dataloader.diagnosis.report import Report
 from pytest_dataloader.diagnosis.runner import Runner, Subject
 from pytest_dataloader.errors import BadLimit, BadTarget
-from pytest_dataloader.options import DEFAULT_SECONDS
 from pytest_dataloader.probe.host import interruption
+from pytest_dataloader.settings import targets
+from pytest_dataloader.settings.options import DEFAULT_SECONDS
 
 if TYPE_CHECKING:
     import argparse

@@ -222,9 +222,17 @@ def _places(evidence: Mapping[str, Any]) -> Iterator[str]:
     if kept := evidence.get("kept_by"):
         yield f"kept by {kept[0]['name']}{f' ({line})' if (line := kept[0]['line']) else ''}"
     place = next((evidence[key] for key in _PLACES if evidence.get(key)), None)
-    frames = [frame for frame in evidence.get("stack") or () if frame.startswith("File ")]  # not their lines of code
-    if place or frames:
-        yield f"at {place or frames[-1]}"
+    if place := place or _innermost(evidence.get("stack") or ()):
+        yield f"at {place}"
+
+
+def _innermost(stack: Sequence[str]) -> str:
+    """The last frame of a stack, with its line of code where that is known."""
+    at = max((at for at, line in enumerate(stack) if line.startswith("File ")), default=None)
+    if at is None:
+        return ""
+    code = stack[at + 1].strip() if at + 1 < len(stack) else ""
+    return f"{stack[at]}: {code}" if code else stack[at]
 
 
 def _remedy(advice: Advice, verdict: Outcome) -> Text:

@@ -129,7 +129,9 @@ TEXTS = 40_000
 CONTRACTS = {
     "workers": Contract(lambda: loader(Numbers(raises)), lambda: loader(Numbers()), "sample 40 is torn"),
     "fds": Contract(lambda: loader(Numbers(leaves_open)), lambda: loader(Numbers()), "leaks 8 files"),
-    "shm": Contract(lambda: loader(Numbers(shares)), lambda: loader(Numbers()), "leaks 8 segments of torch per batch"),
+    "shm": Contract(
+        lambda: loader(Numbers(shares)), lambda: loader(Numbers()), "leaks 8 shared-memory segments of torch"
+    ),
     "throughput": Contract(
         lambda: loader(Numbers(waits)),
         lambda: loader(Numbers()),

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dataloader import baselines, limits, targets
+from pytest_dataloader import baselines
 from pytest_dataloader.errors import BadBaseline, BadLimit
 from pytest_dataloader.printable import printable
 from pytest_dataloader.report import json as report
+from pytest_dataloader.settings import limits, targets
 from tests.pytest_dataloader.conftest import WITHOUT
 
 if TYPE_CHECKING:
@@ -63,13 +64,13 @@ def put(path: Path, kind: str) -> Path:
     return path
 
 
-KINDS = ["pipe", "socket", "directory", "ring", "full", "zero", "null"]
+LIMIT_KINDS = ["pipe", "socket", "directory", "ring", "full", "zero", "null"]
 
 
 # --- paths of options ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", LIMIT_KINDS)
 @pytest.mark.parametrize("option", ["--dataloader-json", "--dataloader-markdown", "--dataloader-baseline"])
 def test_a_path_to_no_regular_file_is_refused_before_anything_runs_and_stays(
     pytester: pytest.Pytester, option: str, kind: str
@@ -179,7 +180,7 @@ def test_a_link_stays_a_link_and_what_it_leads_to_is_written(tmp_path: Path) -> 
 # --- baselines -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", LIMIT_KINDS)
 def test_a_baseline_that_is_no_regular_file_is_not_waited_for(tmp_path: Path, kind: str) -> None:
     with pytest.raises(BadBaseline, match=r"cannot be read: (is a |Is a |Too many|No such device)"):
         baselines.read_baselines(put(tmp_path / "base.json", kind))
@@ -223,7 +224,7 @@ def test_a_baseline_as_a_pipe_ends_the_run_with_a_line(pytester: pytest.Pytester
 # --- settings --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", LIMIT_KINDS)
 def test_settings_that_are_no_regular_file_declare_nothing(pytester: pytest.Pytester, kind: str) -> None:
     pytester.makeini("[pytest]\n")
     put(pytester.path / "pyproject.toml", kind)
@@ -268,7 +269,7 @@ def test_settings_of_any_content_are_faults_of_a_target(tmp_path: Path, content:
 @pytest.mark.parametrize("kind", ["Rate", "Share", "Bytes"])
 def test_a_limit_that_no_float_holds_is_a_bad_limit(kind: str, value: float) -> None:
     with pytest.raises(BadLimit):
-        limits.READERS[kind](value)
+        limits.LIMIT_KINDS[kind].read(value)
 
 
 # --- what is printed -------------------------------------------------------------------

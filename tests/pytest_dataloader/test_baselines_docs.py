@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader import options
+from pytest_dataloader.settings import options
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project

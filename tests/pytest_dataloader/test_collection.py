@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
-from pytest_dataloader import checks, collection, targets
+from pytest_dataloader import checks, collection
+from pytest_dataloader.settings import targets
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader import targets
 from pytest_dataloader.checks import NAMES
+from pytest_dataloader.settings import targets
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project

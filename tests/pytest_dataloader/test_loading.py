@@ -22,9 +22,10 @@ LIGHT = {
     "pytest_dataloader.bench",
     "pytest_dataloader.checks",
     "pytest_dataloader.fixtures",
-    "pytest_dataloader.options",
     "pytest_dataloader.plugin",
     "pytest_dataloader.printable",
+    "pytest_dataloader.settings",
+    "pytest_dataloader.settings.options",
 }
 BUDGET_SECONDS = 0.005
 """CPU of loading: measured 2.8 to 3.0 ms (pytest 9.1, Python 3.11)."""

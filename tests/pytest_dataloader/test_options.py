@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_dataloader import options
+from pytest_dataloader.settings import options
 from tests.pytest_dataloader.conftest import WITHOUT
 from tests.variants import variants
 

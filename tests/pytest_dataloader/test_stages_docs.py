@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader import targets
 from pytest_dataloader.probe.timing.evidence import STAGES, Stages
 from pytest_dataloader.probe.timing.stall import Stall
+from pytest_dataloader.settings import targets
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.conftest import Project

@@ -176,7 +176,7 @@ def test_a_watched_suite_blames_the_test_that_leaves_something(pytester: pytest.
     }
     assert outcomes == expected, text
     assert re.search(r"test_leaks_workers: left behind: 2 workers of a DataLoader still running \(pid \d+, \d+\)", text)
-    assert re.search(r"test_leaks_batches: left behind: 40 open descriptors, segment of torch", text)
+    assert re.search(r"test_leaks_batches: left behind: 40 open descriptors, shared-memory segment of torch", text)
     assert re.search(r"batches are kept by \w+\.KEPT\[\*\]", text)
     assert re.search(r"test_leaks_a_file: left behind: 1 open descriptor, file: \S+test_suite.py", text)
     assert re.search(r"test_leaks_a_segment: left behind: 1 segment in /dev/shm, .* rm /dev/shm/psm_\w+", text)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader import checks, targets
-from pytest_dataloader.options import AdHocTarget
+from pytest_dataloader import checks
+from pytest_dataloader.settings import targets
+from pytest_dataloader.settings.options import AdHocTarget
 
 if TYPE_CHECKING:
     from pathlib import Path

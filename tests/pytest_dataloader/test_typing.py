@@ -49,15 +49,6 @@ def test_a_fixture_is_of_the_type_that_is_exported(check: str) -> None:
     assert inspect.signature(function).return_annotation == f"signatures.{name}"
 
 
-def module_of(check: str) -> str:
-    """Where the evidence of a check is defined."""
-    evidence = checks.check_module(check).judge.__annotations__["evidence"]
-    home = inspect.getsource(checks.check_module(check))
-    found = re.search(rf"from (\S+evidence) import .*\b{evidence}\b", home)
-    assert found
-    return found[1]
-
-
 def use_of(check: str) -> str:
     """A test that uses a check rightly, and wrongly on the lines that name an error."""
     name = title(check)
@@ -101,8 +92,8 @@ def test_report() -> None:
 
 def test_mypy_refuses_a_mistyped_limit_and_a_field_that_does_not_exist(tmp_path: Path) -> None:
     names = sorted({f"{title(check)}Check" for check in checks.NAMES} | {"diagnose", "monitor"})
-    imports = [f"from {module_of(check)} import {title(check)}" for check in checks.NAMES]
-    head = ["from typing import assert_type", f"from pytest_dataloader import {', '.join(names)}", *imports]
+    types = f"from pytest_dataloader.evidence import {', '.join(map(title, checks.NAMES))}"
+    head = ["from typing import assert_type", f"from pytest_dataloader import {', '.join(names)}", types]
     text = "\n".join([*head, *map(use_of, checks.NAMES), REST])
     (tmp_path / "test_loaders.py").write_text(text, encoding="utf-8")
     ran = subprocess.run(

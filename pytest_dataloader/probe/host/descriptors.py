@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 DELETED = " (deleted)"
 SHARED_MEMORY = "/dev/shm/"
-TORCH, SEGMENT = "segment of torch", "segment"
+TORCH, SEGMENT = "shared-memory segment of torch", "shared-memory segment"
 """Sorts of descriptors: shared memory that torch made, and other shared memory."""
 
 
@@ -58,7 +58,7 @@ def kind(target: str) -> str:
     """What sort of thing a target is.
 
     >>> kind("pipe:[123]"), kind("/dev/shm/torch_1_2_3 (deleted)"), kind("/data/train.bin")
-    ('pipe', 'segment of torch', 'file')
+    ('pipe', 'shared-memory segment of torch', 'file')
     """
     if target.startswith(f"{SHARED_MEMORY}torch_"):
         return TORCH

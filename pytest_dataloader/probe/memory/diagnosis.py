@@ -173,8 +173,8 @@ def _copied(found: DirectTest, attributes: tuple[Attribute, ...], source: PageSo
 
 def _duplicated(attributes: tuple[Attribute, ...]) -> _Cost:
     """What an unpickled copy costs."""
-    held = sum(line.held_bytes for line in attributes)
-    return _Cost(max(attributes, key=lambda line: line.held_bytes, default=None), held, held, held, held)
+    held = sum(line.object_bytes for line in attributes)
+    return _Cost(max(attributes, key=lambda line: line.object_bytes, default=None), held, held, held, held)
 
 
 def _judged(found: DirectTest, epoch: EpochShape) -> tuple[tuple[Attribute, ...], PageSource, str]:

@@ -50,7 +50,7 @@ def exposed_bytes(thing: object) -> int:
     return min(PAGE, _round(size))
 
 
-def held_bytes(thing: Any) -> int:
+def object_bytes(thing: Any) -> int:
     """Bytes that a worker's own copy takes once unpickled: tables and buffers included.
 
     A tensor's storage travels through shared memory and takes nothing.

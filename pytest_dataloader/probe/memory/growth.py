@@ -82,7 +82,7 @@ class Attribute:
 
     ``exposed_bytes`` is what a worker copies if it reads all of it, ``growth_bytes`` what it will have copied after
     an epoch; ``written``: these are elements of arrays, which samples change in place, and no reference counts.
-    ``held_bytes`` is the size of a pickled copy, ``share_copied`` what was seen of the sampled objects.
+    ``object_bytes`` is the size of a pickled copy, ``share_copied`` what was seen of the sampled objects.
     """
 
     path: str
@@ -90,7 +90,7 @@ class Attribute:
     type: str
     count: int
     exposed_bytes: int
-    held_bytes: int
+    object_bytes: int
     share_copied: float
     share_at_least: float
     sampled: int
@@ -160,8 +160,8 @@ def attributes_of(found: DirectTest, epoch: EpochShape) -> tuple[Attribute, ...]
     for exposure in found.walk.exposures:
         grouped.setdefault(exposure.attribute, []).append(exposure)
     lines = [_attribute(path, exposures, found, epoch) for path, exposures in grouped.items()]
-    worth = [line for line in lines if line.exposed_bytes >= WORTH_LOOKING or line.held_bytes >= WORTH_LOOKING]
-    return tuple(sorted(worth, key=lambda line: (-line.copied_bytes, -line.exposed_bytes, -line.held_bytes)))
+    worth = [line for line in lines if line.exposed_bytes >= WORTH_LOOKING or line.object_bytes >= WORTH_LOOKING]
+    return tuple(sorted(worth, key=lambda line: (-line.copied_bytes, -line.exposed_bytes, -line.object_bytes)))
 
 
 def _attribute(path: str, exposures: Sequence[Exposure], found: DirectTest, epoch: EpochShape) -> Attribute:
@@ -188,7 +188,7 @@ def _attribute(path: str, exposures: Sequence[Exposure], found: DirectTest, epoc
         type=most.type,
         count=round(most.count),
         exposed_bytes=round(sum(exposure.exposed for exposure in copied + elsewhere)),
-        held_bytes=round(sum(exposure.held for exposure in exposures)),
+        object_bytes=round(sum(exposure.held for exposure in exposures)),
         share_copied=round(share.reader, 4),
         share_at_least=round(max(0.0, share.low), 4),
         sampled=share.count,

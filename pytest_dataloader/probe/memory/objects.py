@@ -28,7 +28,7 @@ from pytest_dataloader.probe.loader.referents import (
 from pytest_dataloader.probe.memory.content import content_of, pages_of_element, pages_of_rows
 from pytest_dataloader.probe.memory.exposure import Exposure
 from pytest_dataloader.probe.memory.external_references import count_in_full
-from pytest_dataloader.probe.memory.footprint import PAGE, exposed_bytes, held_bytes, is_immortal
+from pytest_dataloader.probe.memory.footprint import PAGE, exposed_bytes, is_immortal, object_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -159,7 +159,7 @@ class _Walker:
         slot = self._slot(path, thing, content=False)
         slot.count += weight
         slot.exposed += weight * exposed_bytes(thing)
-        slot.held += weight * held_bytes(thing)
+        slot.held += weight * object_bytes(thing)
         slot.pages.append(id(thing) // PAGE)
         slot.ranks.append(rank)
         return slot

@@ -49,7 +49,7 @@ class SamplerMemory:
     """
 
     sampler: str = ""
-    held_bytes: int = 0
+    object_bytes: int = 0
     samples: int = 0
     cpu_seconds_to_first_batch: float = 0.0
     blockwise_bytes: int = -1
@@ -58,17 +58,17 @@ class SamplerMemory:
     @property
     def bytes_per_sample(self) -> float:
         """Of each sample that it chooses from."""
-        return self.held_bytes / max(1, self.samples)
+        return self.object_bytes / max(1, self.samples)
 
     @property
     def is_worth_telling(self) -> bool:
         """Whether somebody who looks for memory would want to know."""
-        return self.held_bytes >= WORTH_TELLING and self.bytes_per_sample >= LARGE_PER_SAMPLE
+        return self.object_bytes >= WORTH_TELLING and self.bytes_per_sample >= LARGE_PER_SAMPLE
 
     @property
     def is_large(self) -> bool:
         """Whether it is large in all and for each sample."""
-        return self.held_bytes >= LARGE_SAMPLER and self.bytes_per_sample >= LARGE_PER_SAMPLE
+        return self.object_bytes >= LARGE_SAMPLER and self.bytes_per_sample >= LARGE_PER_SAMPLE
 
 
 NO_SAMPLER = SamplerMemory()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_dataloader.probe.resources.observations import Level, Usage
 
-NAMED_SEGMENT = "named segment"
+NAMED_SEGMENT = "named shared-memory segment"
 _BY_BATCH = 1.5
 """Rounds read the same batches 1, 2, 3, 1 times: what a batch opens grows by as much, what an epoch opens does not."""
 _ENOUGH = 3
@@ -41,11 +41,10 @@ class Leak:
     example: str
 
     def __str__(self) -> str:
-        named = (
-            f" {self.example}" if self.sort in ("file", SEGMENT, NAMED_SEGMENT) else ""
-        )  # torch names its own by number
+        # torch names its own by number.
+        example = f", such as {self.example}" if self.sort in ("file", SEGMENT, NAMED_SEGMENT) else ""
         rate = counted(round(self.rate), self.sort) if self.rate >= 1 else f"{self.rate:.2g} {plural(self.sort)}"
-        return f"{rate}{named} per {self.per}, in {self.where} ({self.count:,} seen)"
+        return f"{rate} per {self.per}, in {self.where} ({self.count:,} seen{example})"
 
 
 @dataclass(frozen=True, slots=True)

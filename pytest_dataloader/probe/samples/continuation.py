@@ -142,9 +142,9 @@ def chosen_whole(run: Uninterrupted) -> list[Stop]:
 
 def describe_stop(stop: Stop, run: Uninterrupted) -> str:
     """Where a run was stopped, in words."""
-    epoch = f" of epoch {stop.epoch}" if stop.epoch else ""
     if stop.ended:
-        return f"after the epoch's end{epoch}"
+        return f"after the end of epoch {stop.epoch + 1}"
+    epoch = f" of epoch {stop.epoch + 1}" if stop.epoch else ""
     if stop.earlier:
         return f"after batch {stop.earlier} and again after batch {stop.batches}{epoch}"
     last = run.ended[stop.epoch] and stop.batches == len(run.epochs[stop.epoch])
@@ -205,13 +205,24 @@ def _continued(run: Uninterrupted, stop: Stop, resumed: Resumed, parts: frozense
     first = got[0] if got else []
     seen = min(len(first), len(expected))
     if first[:seen] != expected[:seen]:
-        return _shifted(place, epoch, stop.batches, first)
+        if stop.batches and run.ended[stop.epoch] and _same(first, epoch):
+            return Resumption(place, "repeats", stop.batches, "the whole epoch comes again")
+        found = _shifted(place, epoch, stop.batches, first)
+        ended = run.ended[stop.epoch] and len(got) > 1 and len(first) != len(expected)
+        differing = f"{len(first)} batches come, not the {len(expected)} that were left"
+        return replace(found, detail=differing) if ended and found.outcome == "differs" else found
     if run.ended[stop.epoch] and len(first) != len(expected) and (len(first) > len(expected) or len(got) > 1):
         outcome: Continued = "short" if len(first) < len(expected) else "differs"
         return Resumption(place, outcome, abs(len(first) - len(expected)), f"{len(first)} batches of {len(expected)}")
     later = got[1] if len(got) > 1 else []
     alike = later == following[: len(later)] if later and following else None
     return Resumption(place, "exact", next_epoch=alike)
+
+
+def _same(some: Sequence[BatchKey], others: Sequence[BatchKey]) -> bool:
+    """Whether two epochs hold the same samples, in whatever order."""
+    one, other = (Counter(itertools.chain.from_iterable(batches)) for batches in (some, others))
+    return one == other
 
 
 def _next(
@@ -228,7 +239,8 @@ def _shifted(place: str, epoch: Sequence[BatchKey], at: int, got: Sequence[Batch
     length = min(2, len(got))
     for shift in itertools.chain(range(at - 1, -1, -1), range(at + 1, len(epoch))):
         if list(epoch[shift : shift + length]) == list(got[:length]):
-            return Resumption(place, "repeats" if shift < at else "skips", abs(shift - at))
+            detail = f"batch {shift + 1} comes, not batch {at + 1}"
+            return Resumption(place, "repeats" if shift < at else "skips", abs(shift - at), detail)
     return Resumption(place, "differs", detail="other batches come")
 
 

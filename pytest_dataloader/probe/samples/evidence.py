@@ -119,7 +119,8 @@ class Resume:
     """How each stop went on, and the cost of snapshots where it was asked for or ``--dataloader-bench`` gives time.
 
     ``follows_random_state``: the order is another one with other random states, and samples are counted; ``orders`` is
-    what gives it. ``reloaded``: stops whose state was loaded with ``reloading_workers`` workers.
+    what gives it, and ``keeper`` the class of the user's whose ``state_dict`` says how far it is, if any. ``reloaded``:
+    stops whose state was loaded with ``reloading_workers`` workers.
     """
 
     stops: tuple[Resumption, ...]
@@ -131,5 +132,6 @@ class Resume:
     seconds: float
     follows_random_state: bool = False
     orders: str = ""
+    keeper: str = ""
     reloading_workers: int = 0
     reloaded: tuple[Resumption, ...] = ()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host import child_process
-from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.internals import torch_private, worker_errors
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.loader.borrowing import shut_down
 from pytest_dataloader.probe.loader.counting import samples_in
@@ -236,7 +236,8 @@ def _resume(what: Resumable, stop: Stop, most: int, again_after: int, random_sta
 
 
 def _named(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".removesuffix(": ")
+    text, place = worker_errors.told(error).removesuffix(": "), worker_errors.place(error)
+    return f"{text} ({place})" if place else text
 
 
 _LEFT_TO_PARENT: list[Any] = []

@@ -240,13 +240,14 @@ def _not_delivered(epochs: Sequence[TracedEpoch], about: LoaderFacts) -> Iterato
         elif made and (lost or short > 0) and epoch.given.exhausted:
             missing = [(max(0, short), "batch"), (lost.total(), "sample")]
             never = " and ".join(counted(number, what) for number, what in missing if number)
-            detail = f"drops {never} that the sampler gave"
+            at_the_end = short > 0 and lost == Counter(flat(epoch.given.indices[-short:]))
+            detail = f"drops {never} that the sampler gave{', at the end' if at_the_end else ''}"
             yield OrderFault("lost", "the loader", detail, max(lost.total(), short))
         elif unasked := more - _given_again(epoch):
             detail = f"reads {counted(unasked.total(), 'sample')} more often than the sampler gives them"
             yield OrderFault("duplicated", "the loader", detail, unasked.total())
         elif more and epoch.batches > about.batches > 0:
-            passes = f"it iterates its sampler {len(epoch.passes)} times"
+            passes = f"its __iter__ goes through the sampler {len(epoch.passes)} times"
             detail = f"len() is {counted(about.batches, 'batch')}, but an epoch gives {epoch.batches:,}: {passes}"
             yield OrderFault("duplicated", "the loader", detail, more.total())
         else:
@@ -552,7 +553,7 @@ def _uneven_stream(
         yield OrderFault("unlike", about.dataset, detail, strange)
         return
     if more := contents - expected:
-        detail = f"gives {counted(more.total(), 'sample')} more often than with num_workers=0"
+        detail = f"{counted(more.total(), 'sample')} more with workers than with num_workers=0"
         yield OrderFault("duplicated", about.dataset, detail, more.total())
     if lost := expected - contents:
         detail = f"leaves out {counted(lost.total(), 'sample')} that num_workers=0 gives"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.probe.host import clocks
-from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.internals import torch_private, worker_errors
 from pytest_dataloader.probe.loader import counting
 from pytest_dataloader.probe.training.evidence import COMPUTING, INPUT_BOUND, Rates, Training
 from pytest_dataloader.probe.training.processes import ProcessReadings, descriptor_limit
@@ -177,7 +177,7 @@ class Meter:
 
     def blame(self, error: BaseException) -> None:
         """What ended the training: torch raises the death of a worker wherever the main thread is just then."""
-        dead = fault.dead_workers(error) & set(self._started)
+        dead = worker_errors.dead_workers(error) & set(self._started)
         if dead and not self.fault and isinstance(error, Exception):
             self.fault = self._describe(error)
 
@@ -263,8 +263,8 @@ class Meter:
         """What was raised in a line; for a worker that died, its number, its signal and the batch that it owed. Empty
         where Ctrl-C has ended the worker.
         """
-        if fault.caught(error):
-            return fault.told(error)
+        if worker_errors.caught(error):
+            return worker_errors.told(error)
         iterator = None if self._iterator is None else self._iterator()
         dead = None if iterator is None else attribution.dead_worker(iterator, error)
         if dead is not None:
@@ -272,12 +272,12 @@ class Meter:
             pid, signal = process.pid, fault.signal_name(process.exitcode)
             ended = f"exited with code {process.exitcode}"
             owed = torch_private.pending_batches(iterator)
-        elif named := fault.dead_workers(error) & set(self._started):  # the loop that it was raised in is gone
+        elif named := worker_errors.dead_workers(error) & set(self._started):  # the loop that it was raised in is gone
             pid = min(named)
-            number, signal, owed = self._started.index(pid), fault.signal_told(error), self._owed
+            number, signal, owed = self._started.index(pid), worker_errors.signal_told(error), self._owed
             ended = "exited"
         else:
-            return fault.told(error)
+            return worker_errors.told(error)
         if signal == "SIGINT":
             return ""
         batch = min((each for each, worker in owed.items() if worker == number), default=None)

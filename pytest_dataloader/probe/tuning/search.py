@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import capacity, clocks
-from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.internals import torch_private, worker_errors
 from pytest_dataloader.probe.loader.settings import LoaderSettings, reads_in_batches
 from pytest_dataloader.probe.tuning import batches
 from pytest_dataloader.probe.tuning.estimates import WORTHWHILE_GAIN, Estimates
@@ -22,7 +22,6 @@ from pytest_dataloader.probe.tuning.trial import (
     measure_trial,
     rate_of,
 )
-from pytest_dataloader.probe.workers import fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,7 +160,7 @@ class Search(Estimates):
             # Without workers the loader works: whatever this is, workers bring it.
             if self.now.num_workers:
                 raise
-            self.notes.append(f"workers cannot be had: {fault.told(error)}")
+            self.notes.append(f"workers cannot be had: {worker_errors.told(error)}")
 
     def _measure(self, settings: LoaderSettings, seconds: float) -> Trial:
         """A trial, repeated where it cannot be: as slow as only neighbours make it, or faster than all its workers.

@@ -8,7 +8,7 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.internals import torch_private
+from pytest_dataloader.probe.internals import torch_private, worker_errors
 from pytest_dataloader.probe.workers import fault, status_slots, tasks
 from pytest_dataloader.probe.workers.fault import Phase, WorkerFault
 from pytest_dataloader.probe.workers.watchdog import Finding, ask_for_stack
@@ -79,7 +79,7 @@ def attribute_fault(context: FaultContext, error: BaseException | None) -> Worke
             return WorkerFault(
                 "hang", worker, process.pid, exception=unsent[1], phase="sending", sample_indices=indices, why=why
             )
-    if error is not None and (carried := fault.caught(error)):
+    if error is not None and (carried := worker_errors.caught(error)):
         return _raised(context, *carried)
     if finding is not None and finding.kind != "dead":
         return _hangs(context, finding)
@@ -121,7 +121,7 @@ def _raised(context: FaultContext, worker: int, exception: str, frames: tuple[st
 
 def _raised_here(context: FaultContext, error: BaseException) -> WorkerFault:
     lines = "".join(traceback.format_tb(error.__traceback__)).splitlines()
-    frames = fault.frames(lines)
+    frames = worker_errors.frames(lines)
     text = "".join(traceback.format_exception_only(error)).strip().splitlines() or [type(error).__name__]
     if context.in_process:
         at = worker_position(context, None, context.raised_task)
@@ -143,7 +143,7 @@ def _dead(context: FaultContext, error: BaseException | None) -> tuple[int, Any]
 
 def dead_worker(iterator: Any, error: BaseException | None, known: int | None = None) -> tuple[int, Any] | None:
     """The worker that ended before its time, with its process; a connection breaks a moment before its end shows."""
-    pids = fault.dead_workers(error) if error is not None else set()
+    pids = worker_errors.dead_workers(error) if error is not None else set()
     processes = torch_private.worker_processes(iterator)
     known = next((number for number, process in enumerate(processes) if process.pid in pids), known)
     broken = isinstance(error, EOFError | OSError) or bool(pids)
@@ -158,7 +158,7 @@ def _died(context: FaultContext, worker: int, process: Any) -> WorkerFault:
     name = fault.signal_name(process.exitcode)
     return WorkerFault(
         "killed" if name else "exit", worker, process.pid, name, process.exitcode, phase=at.phase, sample=at.sample,
-        sample_indices=at.indices,
+        sample_indices=at.indices, stack=() if name else worker_errors.stack_of(context.slots.stack(worker)),
     )  # fmt: skip
 
 
@@ -174,7 +174,7 @@ def _hangs(context: FaultContext, finding: Finding) -> WorkerFault:
     )
     return WorkerFault(
         "hang", worker, pid, phase=at.phase, sample=at.sample, sample_indices=at.indices,
-        stack=fault.stack_of(finding.stack), waited_seconds=round(finding.waited_seconds, 1), why=finding.why,
+        stack=worker_errors.stack_of(finding.stack), waited_seconds=round(finding.waited_seconds, 1), why=finding.why,
         certain=finding.kind != "unclear",
     )  # fmt: skip
 

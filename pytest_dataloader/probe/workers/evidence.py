@@ -47,7 +47,7 @@ class Workers:
     waited_seconds: float
     why: str
     certain: bool
-    oom_kills: int
+    oom_kills: int | None
     seconds_to_first_batch: float | None
     start_delay_seconds: float
     worker_start_seconds: float | None

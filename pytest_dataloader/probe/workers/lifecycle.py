@@ -67,7 +67,9 @@ class EpochTimes:
 
 @dataclass(slots=True)
 class Lifecycle:
-    """What was seen of the workers. ``oom_kills`` counts what the kernel ended meanwhile for want of memory."""
+    """What was seen of the workers. ``oom_kills`` counts what the kernel ended meanwhile for want of memory; None where
+    it does not say.
+    """
 
     epochs: list[EpochTimes] = field(default_factory=list)
     fault: WorkerFault = NONE
@@ -76,7 +78,7 @@ class Lifecycle:
     forked_threads: tuple[str, ...] = ()
     native_threads: int = 0
     """Threads of libraries, such as OpenMP's, that ran when the workers were forked."""
-    oom_kills: int = 0
+    oom_kills: int | None = None
     hollow: int = 0
     """Batches that were None, or the same number or text as all others that were made of several samples."""
     torn_files: tuple[str, ...] = ()
@@ -162,7 +164,7 @@ class _Observation:
             except BaseException:
                 self._kill(borrowed)
                 raise
-        self.lifecycle.oom_kills = _oom_kills() - killed
+        self.lifecycle.oom_kills = None if killed is None else (_oom_kills() or 0) - killed
         events = file_events.events_in(self.folder)
         self.lifecycle.torn_files = file_events.torn_files(events)
         if self.lifecycle.fault is NONE:
@@ -491,10 +493,10 @@ def _name_of(pid: int) -> str:
     return info.name if info is not None and info.runs else ""
 
 
-def _oom_kills() -> int:
+def _oom_kills() -> int | None:
     """Processes that the kernel has ended for want of memory, since boot."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
             if line.startswith("oom_kill "):
                 return int(line.split()[1])
-    return 0
+    return None

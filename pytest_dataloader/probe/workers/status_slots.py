@@ -82,7 +82,7 @@ class StatusSlots:
         return (int(task), text) if text else None
 
     def stack(self, worker: int) -> tuple[str, ...]:
-        """The lines that the worker's main thread wrote last on the signal, innermost frame first."""
+        """The lines that the worker's main thread wrote last, on the signal or to exit, innermost frame first."""
         start = self._at(worker) + _STACK_AT
         text = self._memory[start : start + _REGION - _STACK_AT].partition(b"\0")[0].decode(errors="replace")
         ident = f"0x{self._head(worker)[2]:016x}"
@@ -149,6 +149,11 @@ class _StatusSlot:
             self._head[4] = 1
             self._write_head()
 
+    def write_stack(self) -> None:
+        import faulthandler
+
+        faulthandler.dump_traceback(file=self.file, all_threads=True)
+
     def leave(self) -> None:
         self.memory.close()
         os.close(self.file)
@@ -207,6 +212,7 @@ class WorkerInit:
             slot = _StatusSlot(self._path, worker)
             slot.write_stack_on_signal()
             _tell_what_is_not_sent(slot)
+            _note_where_it_exits(slot)
             _keep_sockets_in(self._folder)
             FileEvents(self._folder, worker)
         if self.own is not None:
@@ -233,6 +239,26 @@ def _tell_what_is_not_sent(slot: _StatusSlot) -> None:
         before(error, batch)
 
     Queue._on_queue_feeder_error = staticmethod(tell)  # type: ignore[attr-defined]  # not in typeshed
+
+
+def _note_where_it_exits(slot: _StatusSlot) -> None:
+    """Have ``os._exit`` and ``sys.exit`` write the stack first, where they end this worker's loop over batches."""
+    import threading
+
+    worker = os.getpid()
+
+    def noting(leave: Callable[..., Any]) -> Callable[..., Any]:
+        def exits(*status: Any) -> Any:
+            with contextlib.suppress(OSError, ValueError, RuntimeError):
+                stack = frames_of(threading.get_ident())
+                if os.getpid() == worker and any(line.endswith(" in _worker_loop") for line in stack):
+                    slot.write_stack()
+            return leave(*status)
+
+        return exits
+
+    os._exit = noting(os._exit)
+    sys.exit = noting(sys.exit)
 
 
 def _keep_sockets_in(folder: str) -> None:

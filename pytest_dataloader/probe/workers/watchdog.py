@@ -38,7 +38,7 @@ TIMES_LONGEST, TIMES_LONGEST_BUSY = 10, 100
 QUIET_BUSY_SHARE, QUIET_SWITCHES = 0.02, 20.0
 """Of workers that wait: share of the time on a CPU or queueing for one, voluntary context switches per second. A loop
 around ``time.sleep(0.1)`` takes 0.0003 and 8.5 (the same script)."""
-_DEADLOCK = "every thread of it waits for a lock that only it could release"
+_DEADLOCK = "deadlock, each of its threads waits for a lock"
 
 
 class GivenUp(BaseException):
@@ -85,14 +85,14 @@ def judge_silence(silence: Silence, longest: float | None) -> tuple[Literal["han
     if silence.deadlocked_seconds >= DEADLOCK_SECONDS:
         return "hang", _DEADLOCK
     if asleep is not None and asleep > LONG_SLEEP_SECONDS:
-        return "hang", f"it sleeps, for another {asleep:,.0f} s"
+        return "hang", f"it sleeps for another {asleep:,.0f} s"
     enough = FIRST_QUIET_SECONDS if longest is None else max(QUIET_SECONDS, TIMES_LONGEST * longest)
     if silence.quiet and (asleep is None or silence.switches > 2) and seconds >= enough:
         return "hang", f"it waited for {seconds:.0f} s and did nothing else"
     if seconds < max(TIMEOUT_SECONDS, TIMES_LONGEST * (longest or 0.0)):
         return None
     if asleep is not None:
-        return "unclear", f"it sleeps, for another {asleep:.0f} s"
+        return "unclear", f"it sleeps for another {asleep:.0f} s"
     if longest is not None and not silence.quiet and seconds >= TIMES_LONGEST_BUSY * longest:
         return "hang", f"it worked for {seconds:.0f} s on this batch, and for {longest:.1f} s at most on those before"
     return "unclear", f"it was still at work after {seconds:.0f} s: slow, or hung"

@@ -41,9 +41,9 @@ pytestmark = [
 SEEN = evidence.FDS
 PEAK = "peak 50 of 1,000 descriptors"
 FILES = Leak("a worker", "file", 8, "batch", 1.0, "/data/a.bin")
-BATCHES = Leak("the main process", "segment of torch", 40, "batch", 2.0, "/dev/shm/torch_7_1_1")
+BATCHES = Leak("the main process", "shared-memory segment of torch", 40, "batch", 2.0, "/dev/shm/torch_7_1_1")
 SHARED = replace(BATCHES, where="a worker")
-SEGMENTS = Leak("a worker", "segment", 8, "batch", 1.0, "/dev/shm/psm_1")
+SEGMENTS = Leak("a worker", "shared-memory segment", 8, "batch", 1.0, "/dev/shm/psm_1")
 AHEAD = replace(BATCHES, per="epoch that is left early")
 KEEPER = Referrer("loader.kept[*]", "data.py:31", 40)
 
@@ -133,37 +133,37 @@ VERDICTS = {
     ),
     "a leak": Judgement(
         leaking(FILES), "failed",
-        "leaks 1 file /data/a.bin per batch, in a worker (8 seen)\n"
+        "leaks 1 file per batch, in a worker (8 seen, such as /data/a.bin)\n"
         "peak 50 of 1,000 descriptors", ("",),
         in_full=True,
     ),
     "two leaks": Judgement(
         leaking(FILES, BATCHES, kept_by=(KEEPER, replace(KEEPER, name="box", line=""))), "failed",
-        "leaks 1 file /data/a.bin per batch, in a worker (8 seen)\n"
-        "leaks 2 segments of torch per batch, in the main process (40 seen)\n"
+        "leaks 1 file per batch, in a worker (8 seen, such as /data/a.bin)\n"
+        "leaks 2 shared-memory segments of torch per batch, in the main process (40 seen)\n"
         "kept by loader.kept[*] (data.py:31), box\n"
         "peak 50 of 1,000 descriptors", ("DL305", ""), in_full=True,
     ),
     "a leak, and no batch any more": Judgement(
         leaking(FILES, hung=True), "failed",
-        "leaks 1 file /data/a.bin per batch, in a worker (8 seen)", ("",)
+        "leaks 1 file per batch, in a worker (8 seen, such as /data/a.bin)", ("",)
     ),
     "shared tensors of a worker": Judgement(
         leaking(SHARED), "failed",
-        "leaks 2 segments of torch per batch, in a worker (40 seen)", ("",),
+        "leaks 2 shared-memory segments of torch per batch, in a worker (40 seen)", ("",),
     ),
     "segments": Judgement(
         leaking(SEGMENTS), "failed",
-        "leaks 1 segment /dev/shm/psm_1 per batch, in a worker (8 seen)", ("",),
+        "leaks 1 shared-memory segment per batch, in a worker (8 seen, such as /dev/shm/psm_1)", ("",),
     ),
     "every sort of leak": Judgement(
         leaking(FILES, BATCHES, SHARED, SEGMENTS), "failed",
-        "leaks 1 file /data/a.bin per batch, in a worker (8 seen)", ("DL305", "", "", "")
+        "leaks 1 file per batch, in a worker (8 seen, such as /data/a.bin)", ("DL305", "", "", "")
     ),
     "leaks of epochs that are left early": Judgement(
         leaking(AHEAD, FILES), "failed",
-        "leaks 2 segments of torch per epoch that is left early, in the main process (40 seen)\n"
-        "leaks 1 file /data/a.bin per batch, in a worker (8 seen)", ("",),
+        "leaks 2 shared-memory segments of torch per epoch that is left early, in the main process (40 seen)\n"
+        "leaks 1 file per batch, in a worker (8 seen, such as /data/a.bin)", ("",),
     ),
     "a peak at the limit": Judgement(SEEN, "passed", PEAK, (), at_most(0.05)),
     "a peak above the limit": Judgement(
@@ -175,7 +175,7 @@ VERDICTS = {
     ),
     "a leak above the limit": Judgement(
         leaking(FILES), "failed",
-        "leaks 1 file /data/a.bin per batch, in a worker (8 seen)", ("",), at_most(0.0),
+        "leaks 1 file per batch, in a worker (8 seen, such as /data/a.bin)", ("",), at_most(0.0),
     ),
     "more may be needed than there is": Judgement(
         replace(SEEN, predicted_main_peak=1001, storages_per_batch=7), "passed", PEAK, ("", "")
@@ -202,9 +202,12 @@ SCARCE = replace(SEEN, predicted_worker_peak=1200, storages_per_batch=8)
 ADVICE = {
     "batches that are kept": (
         leaking(BATCHES),
-        ["keep batch.clone() or batch.tolist(), not the batch, beyond its step"],
+        ["keep copies (tensor.clone(), .tolist()) beyond a step, not the batch's own tensors"],
     ),
-    "shared tensors of a worker": (leaking(SHARED), ["call share_memory_() once, not for each sample"]),
+    "shared tensors of a worker": (
+        leaking(SHARED),
+        ["remove share_memory_() from what reads a sample: the loader shares each batch by itself"],
+    ),
     "segments": (leaking(SEGMENTS), ["call close() and unlink() on each multiprocessing.shared_memory.SharedMemory"]),
     "files": (
         leaking(FILES),
@@ -415,11 +418,11 @@ def test_an_epoch_without_batches_is_not_passed(check: Any) -> None:
 @pytest.mark.parametrize(
     ("leak", "told"),
     [
-        (Leak("a worker", "file", 8, "batch", 8.0, "/x"), "8 files /x per batch, in a worker (8 seen)"),
+        (Leak("a worker", "file", 8, "batch", 8.0, "/x"), "8 files per batch, in a worker (8 seen, such as /x)"),
         (Leak("a worker", "pipe", 9, "epoch", 1.06, "pipe:[1]"), "1 pipe per epoch, in a worker (9 seen)"),
         (
-            Leak("the main process", "segment of torch", 5, "batch", 0.25, "/dev/shm/torch_1"),
-            "0.25 segments of torch per batch, in the main process (5 seen)",
+            Leak("the main process", "shared-memory segment of torch", 5, "batch", 0.25, "/dev/shm/torch_1"),
+            "0.25 shared-memory segments of torch per batch, in the main process (5 seen)",
         ),
     ],
 )

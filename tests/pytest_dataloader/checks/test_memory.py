@@ -61,7 +61,7 @@ RUNS_OF_TWO = [[at, at + 1] for at in range(0, SIZE - 1, 9)]
 
 SEEN = evidence.MEMORY
 PATHS = Attribute(
-    path="dataset.rows", finest="dataset.rows", type="str", count=100_000, exposed_bytes=12 * MB, held_bytes=9 * MB,
+    path="dataset.rows", finest="dataset.rows", type="str", count=100_000, exposed_bytes=12 * MB, object_bytes=9 * MB,
     share_copied=0.9, share_at_least=0.8, sampled=400, written=False, copied=True, copied_bytes=10 * MB,
     growth_bytes=12 * MB, growth_if_copied_bytes=12 * MB,
 )  # fmt: skip
@@ -86,7 +86,7 @@ CYCLIC = replace(
 SMALL_CYCLES = replace(CYCLIC, reference_cycles=replace(CYCLES, peak_bytes=LARGE_CYCLES - 1))
 PERMUTATION = SamplerMemory("RandomSampler", 400 * MB, 10 * MB, 0.5, 2_600_000, 0.0015)
 SAMPLING = replace(SEEN, kind="sampler_memory", kinds=("sampler_memory",), sampler=PERMUTATION)
-SMALL_PERMUTATION = replace(PERMUTATION, held_bytes=40 * MB, samples=MB, blockwise_bytes=-1)
+SMALL_PERMUTATION = replace(PERMUTATION, object_bytes=40 * MB, samples=MB, blockwise_bytes=-1)
 CYCLE = KeptBatches("an epoch", "itertools.cycle", 520, 250, 131_080.0, True, True, 64, 0)
 AROUND = replace(KEEPING, kept_bytes_per_batch=0.0, kept_batches=CYCLE)
 GATHERING = replace(CYCLE, extent="unknown", keeper="kept of Module", batches=100, batches_in_epoch=1000)
@@ -205,70 +205,71 @@ VERDICTS = {
     ),
     "arrays that are written to": Judgement(
         WRITING, "failed",
-        "12.0 MB per worker per epoch: copy-on-write of dataset.rows\n"
+        "12.0 MB per worker per epoch: copy-on-write of dataset.rows, changed in place\n"
         "100,000 ndarray objects\nmaking a sample writes to them in place",
         ("",),
     ),
     "a cache": Judgement(
         CACHING, "failed",
-        "cache: +4.1 kB per new sample in dataset.cache\n"
+        "cache: dataset.cache grows by 4.1 kB with each new sample\n"
         "each worker fills its own\nabout 40.0 MB per worker per epoch, 80.0 MB in 2 workers", ("DL302",),
     ),
     "a cache of chunks": Judgement(
         replace(CACHING, accumulated_elements=200), "failed",
-        "cache: +4.1 kB in each of 200 elements of dataset.cache\n"
+        "cache: 200 elements of dataset.cache grow by 4.1 kB each\n"
         "each worker fills its own\nabout 40.0 MB per worker per epoch, 80.0 MB in 2 workers", ("DL302",), in_full=True,
     ),
     "a cache of nobody knows what": Judgement(
         replace(CACHING, accumulating_attribute=""), "failed",
-        "cache: +4.1 kB per new sample in an unknown object", ("DL302",),
+        "cache: an unknown object grows by 4.1 kB with each new sample", ("DL302",),
     ),
     "a cache within the limit": Judgement(
-        CACHING, "passed", "cache: +4.1 kB per new sample in dataset.cache", ("DL302",), per_worker(40 * MB)
+        CACHING, "passed", "cache: dataset.cache grows by 4.1 kB with each new sample", ("DL302",), per_worker(40 * MB)
     ),
     "a cache too small to matter": Judgement(
         SMALL_CACHE, "passed",
-        "cache: +4.1 kB per new sample in dataset.cache", ("DL302",),
+        "cache: dataset.cache grows by 4.1 kB with each new sample", ("DL302",),
     ),
     "a cache just large enough": Judgement(
         replace(SMALL_CACHE, growth_bytes_per_worker=MATTERS), "failed",
-        "cache: +4.1 kB per new sample in dataset.cache", ("DL302",)
+        "cache: dataset.cache grows by 4.1 kB with each new sample", ("DL302",)
     ),
     "a small cache above the limit": Judgement(
         SMALL_CACHE, "failed",
-        "cache: +4.1 kB per new sample in dataset.cache, limit 10.0 kB per worker", ("DL302",), per_worker(10_000)
+        "cache: dataset.cache grows by 4.1 kB with each new sample, limit 10.0 kB per worker", ("DL302",),
+        per_worker(10_000),
     ),
     "a small cache beside copies": Judgement(
         replace(SMALL_CACHE, kind="copy_on_access", kinds=("copy_on_access", "cache"), attribute="dataset.rows"),
         "failed",
         "copy-on-write of dataset.rows\n0  objects\n"
         "each read writes to a reference count, which copies the page\n"
-        "cache: +4.1 kB per new sample in dataset.cache\n"
+        "cache: dataset.cache grows by 4.1 kB with each new sample\n"
         "each worker fills its own\ntogether about 1.0 MB per worker per epoch, 2.1 MB in 2 workers\n"
         "  reading 800 samples copied 0 % of what was looked at, an idle worker copied none",
         ("DL301", "DL302"),
     ),
     "a cache without workers": Judgement(
         without_workers(CACHING), "passed",
-        "cache: +4.1 kB per new sample in dataset.cache", ("DL302",),
+        "cache: dataset.cache grows by 4.1 kB with each new sample", ("DL302",),
     ),
     "a cache without workers, under a limit": Judgement(
-        without_workers(CACHING), "passed", "cache: +4.1 kB per new sample in dataset.cache",
+        without_workers(CACHING), "passed", "cache: dataset.cache grows by 4.1 kB with each new sample",
         ("DL302",), per_worker(10**12)
     ),
     "a leak": Judgement(
         replace(LEAKING, accumulating_filled_at="data.py:40"), "failed",
-        "leak: +4.1 kB per sample read in dataset.log\n"
+        "leak: dataset.log grows by 4.1 kB with each sample read\n"
         "filled at data.py:40\nit grows with samples that were read before, too\n"
         "about 40.0 MB per worker per epoch, 80.0 MB in 2 workers", ("DL302",),
     ),
     "a leak within every limit": Judgement(
         LEAKING, "failed",
-        "leak: +4.1 kB per sample read in dataset.log", ("DL302",), per_worker(10**12),
+        "leak: dataset.log grows by 4.1 kB with each sample read", ("DL302",), per_worker(10**12),
     ),
     "a leak of which no epoch is known": Judgement(
         replace(LEAKING, accumulating_attribute="", growth_bytes_per_worker=0), "failed",
-        "leak: +4.1 kB per sample read\nit grows with samples that were read before, too",
+        "leak: a worker grows by 4.1 kB with each sample read\nit grows with samples that were read before, too",
         ("DL302",), in_full=True,
     ),
     "batches that are kept": Judgement(
@@ -446,7 +447,7 @@ VERDICTS = {
     ),
     "nothing shows a worker's memory, a leak": Judgement(
         replace(LEAKING, source="none"), "failed",
-        "leak: +4.1 kB per sample read in dataset.log", ("DL302",)
+        "leak: dataset.log grows by 4.1 kB with each sample read", ("DL302",)
     ),
     "too little to tell": Judgement(
         replace(SEEN, unclear="the walk came not to its end", partly=("12 attributes were looked at",)),
@@ -493,9 +494,9 @@ def test_every_attribute_and_worker_that_was_looked_at_has_a_line_of_its_own() -
     ("seen", "text"),
     [
         (replace(COPYING, container="list"), "\n    packed = [pickle.dumps(each) for each in self.rows]\n"),
-        (replace(COPYING, attribute="", type="dict"), "keep the data in one array per field, or bytes with an"),
+        (replace(COPYING, attribute="", type="dict"), "keep the data in one array of numbers, or all its records in"),
         (replace(COPYING, replacement=PACKED), "workers share its pages\ntried with 4,096 of its records as "
-         "one array of bytes: 0 % copied, 60 B and 1.2 us a record"),
+         "one array of bytes: 0 % copied, 60 B per record, 1.2 us per read"),
     ],
     ids=["paths", "records", "tried on the spot"],
 )  # fmt: skip

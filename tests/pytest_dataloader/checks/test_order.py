@@ -195,7 +195,7 @@ def test_every_kind_of_fault_has_a_row() -> None:
         (with_faults("lost"), "return one sample for each index from __getitems__"),
         (with_faults("lost", source="the loader"), "yield every batch"),
         (with_faults("lost", seen=STREAM), "give each sample to one worker"),
-        (with_faults("duplicated", source="the loader"), "fetch each batch of the batch_sampler once"),
+        (with_faults("duplicated", source="the loader"), "go through the sampler once"),
     ],
     ids=["lost by the dataset", "lost by the loader", "lost by a stream", "doubled by the loader"],
 )

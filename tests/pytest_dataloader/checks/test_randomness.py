@@ -45,7 +45,7 @@ OF_ALL_KINDS: dict[DrawFaultKind, tuple[str, str]] = {
     "epoch_repeating_seed": ("dataset.rng gives all workers the same seed", "DL404"),
     "repeating_loader_seed": ("dataset.rng draws the same random numbers in all workers", ""),
     "reseeding_per_sample": ("dataset.rng draws identical numbers in all workers", "DL407"),
-    "seeded_alike_by_iteration": ("dataset.rng gets the same seed in all workers when an iteration begins", ""),
+    "seeded_alike_by_iteration": ("dataset.rng gets the same seed in all workers, in __iter__", ""),
     "same_seed_on_ranks": ("dataset.rng gives all workers the same seed", ""),
     "same_draws_on_ranks": ("dataset.rng draws identical numbers on workers", ""),
 }

@@ -115,9 +115,11 @@ VERDICTS = {
     "wrong in the second epoch": Judgement(
         stopped(
             SEEN.stops[0],
-            Resumption("after batch 6 of epoch 1", "differs", 0, "other batches come", epoch=1, twice=2, never=3),
+            Resumption(
+                "after batch 6 of epoch 2", "differs", 0, "other batches come", epoch=1, twice=2, never=3
+            ),
         ), "failed",
-        "resumed after batch 6 of epoch 1: other batches come: 2 samples duplicated and 3 samples missing\n"
+        "resumed after batch 6 of epoch 2: other batches come: 2 samples duplicated and 3 samples missing\n"
         "the first epoch is resumed exactly", ("",), in_full=True,
     ),
     "wrong when it is resumed again": Judgement(

@@ -115,11 +115,11 @@ OF_WORLDS = {
     ),
     "unequal shares": Judgement(
         simulated(UNEQUAL), "failed",
-        "2 ranks have 5 to 7 batches\nranks with more batches hang in their next collective operation",
+        "rank 0 has 7 batches, rank 1 has 5\nranks with more batches hang in their next collective operation",
         ("",), in_full=True
     ),
     "unequal shares of an asked size": Judgement(
-        simulated(UNEQUAL), "failed", "2 ranks have 5 to 7 batches", ("",), WORLD_SIZE
+        simulated(UNEQUAL), "failed", "rank 0 has 7 batches, rank 1 has 5", ("",), WORLD_SIZE
     ),
     "unequal shares of a stream": Judgement(
         simulated(UNEQUAL, replace(FOUR, batches=(3, 3, 3, 2)), iterable=True), "passed",
@@ -127,7 +127,7 @@ OF_WORLDS = {
         in_full=True,
     ),
     "unequal shares of a stream, of an asked size": Judgement(
-        simulated(UNEQUAL, iterable=True), "failed", "2 ranks have 5 to 7 batches", ("",), WORLD_SIZE
+        simulated(UNEQUAL, iterable=True), "failed", "rank 0 has 7 batches, rank 1 has 5", ("",), WORLD_SIZE
     ),
     "an asked size at which it raises": Judgement(
         simulated(EIGHT_RAISE, partly=("in part",)), "failed",
@@ -215,7 +215,7 @@ OF_JOBS = {
     ),
     "unequal": Judgement(
         in_job(batches=(1200, 7)), "failed",
-        "the 2 ranks of this job have 7 to 1,200 batches\n"
+        "rank 0 has 1,200 batches, rank 1 has 7\n"
         "ranks with more batches hang in their next collective operation",
         ("",), in_full=True,
     ),
@@ -274,7 +274,7 @@ OF_JOBS = {
     ),
     "a fault simulated alone": Judgement(
         replace(in_job(), worlds=(UNEQUAL,)), "failed",
-        "2 ranks have 5 to 7 batches\nranks with more batches hang in their next collective operation", ("",),
+        "rank 0 has 7 batches, rank 1 has 5\nranks with more batches hang in their next collective operation", ("",),
         in_full=True,
     ),
     "a doubt simulated alone": Judgement(

@@ -39,7 +39,7 @@ pytestmark = [
 SEEN = evidence.SHM
 PEAK = "peak 41.0 kB of 8.0 MB"
 UNSEEN = replace(SEEN, peak_bytes=0, peak_segments=0)
-BATCHES = Leak("the main process", "segment of torch", 40, "batch", 2.0, "/dev/shm/torch_7_1_1")
+BATCHES = Leak("the main process", "shared-memory segment of torch", 40, "batch", 2.0, "/dev/shm/torch_7_1_1")
 OF_TORCH = ("torch_7_1_1", "torch_7_1_2", "torch_8_1_1")
 LEFT = replace(SEEN, names=OF_TORCH, leaked_bytes=12_288)
 NO_SPACE = "RuntimeError: No space left on device"
@@ -128,7 +128,7 @@ VERDICTS = {
     "nobody says how much there is": Judgement(replace(SEEN, capacity_bytes=0), "passed", "peak 41.0 kB of 0 B"),
     "segments stay open": Judgement(
         replace(SEEN, leaks=(BATCHES,), kept_by=(Referrer("loader.kept[*]", "data.py:31", 40),)), "failed",
-        "leaks 2 segments of torch per batch, in the main process (40 seen)\n"
+        "leaks 2 shared-memory segments of torch per batch, in the main process (40 seen)\n"
         "kept by loader.kept[*] (data.py:31)\npeak 41.0 kB of 8.0 MB", ("DL305",), in_full=True,
     ),
     "names stay": Judgement(
@@ -156,7 +156,7 @@ VERDICTS = {
     ),
     "names stay, and segments open": Judgement(
         replace(LEFT, leaks=(BATCHES,)), "failed",
-        "leaks 2 segments of torch per batch, in the main process (40 seen)\n"
+        "leaks 2 shared-memory segments of torch per batch, in the main process (40 seen)\n"
         "3 segments (12.3 kB) left in /dev/shm by workers that have ended",
         ("DL305", ""),
     ),

@@ -107,8 +107,8 @@ HANGS = replace(
         (SEEN, {"max_startup_seconds": 2.6}, "inconclusive", "CPU contention took 0.5 s of it", "DL204"),
         (SEEN, {"max_startup_seconds": 2.0}, "failed", "3 s to the first batch, limit 2 s", "DL204"),
         (KILLED, {}, "failed", "worker 1 (pid 8) was killed by SIGKILL while reading sample 17\nbatch in flight:", ""),
-        (replace(KILLED, oom_kills=1), {}, "failed", "meanwhile the kernel killed a process: out of memory", ""),
-        (HANGS, {}, "failed", "worker 0 (pid 7) hangs while collating a batch\nevery thread", ""),
+        (replace(KILLED, oom_kills=1), {}, "failed", "meanwhile the kernel killed a process for want of memory", ""),
+        (HANGS, {}, "failed", "worker 0 (pid 7) hangs while collating a batch: every thread", ""),
         (HANGS, {}, "failed", '\n    File "data.py", line 3 in collate', ""),
         (replace(HANGS, certain=False), {}, "inconclusive", "may hang", ""),
         (replace(HANGS, workers=0, worker=None, pid=None), {}, "failed", "the loader, in this process, hangs", ""),
@@ -334,13 +334,15 @@ def nothing_is_left() -> Iterator[None]:
         ("Needy", "exception", "Needy: code 7 at x, while reading sample 17"),
         ("Spoken", "exception", "Spoken, while reading sample 17"),
         ("StopIteration", "exception", "the epoch ended after 4 batches, without an error"),
-        ("lock", "hang", "every thread of it waits for a lock that only it could release"),
-        ("sleep", "hang", "it sleeps, for another 999,99"),
+        ("lock", "hang", "deadlock, each of its threads waits for a lock"),
+        ("sleep", "hang", "it sleeps for another 999,99"),
     ],
 )
 def test_a_worker_that_fails_is_named_with_its_sample(fault: str, kind: str, told: str) -> None:
     seen = measure(loader_of(fault, num_workers=2, persistent_workers=len(fault) % 2 == 0), setting=QUICK)
     assert (seen.fault, seen.worker, seen.sample, seen.sample_indices) == (kind, 0, BAD, IN_FLIGHT)
+    if fault in ("os._exit", "os._exit(0)", "sys.exit"):
+        assert any(f'"{__file__}"' in line for line in seen.stack[-2:])
     verdict = judge(seen)
     assert verdict.outcome == "failed"
     assert verdict.reason.startswith(f"worker 0 (pid {seen.pid}) ")
@@ -379,7 +381,7 @@ def test_workers_that_import_everything_anew_are_named_as_well(method: str, faul
     assert (seen.fault, seen.worker, seen.sample, seen.sample_indices) == (kind, 0, BAD, IN_FLIGHT)
     assert seen.start_method == method
     if kind == "hang":
-        assert seen.why == "every thread of it waits for a lock that only it could release"
+        assert seen.why == "deadlock, each of its threads waits for a lock"
 
 
 def broken_init(_worker: int) -> None:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dataloader import checks, limits
+from pytest_dataloader import checks
 from pytest_dataloader.diagnosis import command
 from pytest_dataloader.diagnosis.command import main
+from pytest_dataloader.settings import limits
 
 if TYPE_CHECKING:
     from tests.pytest_dataloader.preloaded import Server

@@ -57,9 +57,9 @@ def test_no_stop_is_chosen_twice_where_there_are_few() -> None:
         (Stop(0, 3, b""), RUN, "after batch 3"),
         (Stop(0, 6, b""), RUN, "after the last batch"),
         (Stop(0, 6, b""), CUT, "after batch 6"),
-        (Stop(0, 6, b"", ended=True), RUN, "after the epoch's end"),
-        (Stop(1, 3, b""), RUN, "after batch 3 of epoch 1"),
-        (Stop(1, 6, b"", ended=True), RUN, "after the epoch's end of epoch 1"),
+        (Stop(0, 6, b"", ended=True), RUN, "after the end of epoch 1"),
+        (Stop(1, 3, b""), RUN, "after batch 3 of epoch 2"),
+        (Stop(1, 6, b"", ended=True), RUN, "after the end of epoch 2"),
         (Stop(0, 5, b"", earlier=3), RUN, "after batch 3 and again after batch 5"),
     ],
     ids=["a batch", "the last batch", "the last of a part", "the end", "the second epoch", "its end", "twice"],
@@ -76,10 +76,13 @@ CONTINUED: dict[str, tuple[Uninterrupted, int, tuple[tuple[str, ...], ...], tupl
     "exact, of which no next epoch is known": (
         replace(RUN, epochs=RUN.epochs[:1]), 4, (("a4", "a5"), ("b0",)), ("exact", 0, "", None)
     ),
-    "a batch again": (RUN, 2, (("a1", "a2"),), ("repeats", 1, "", None)),
-    "from the beginning": (RUN, 4, (("a0", "a1"),), ("repeats", 4, "", None)),
-    "batches left out": (RUN, 2, (("a4", "a5"),), ("skips", 2, "", None)),
-    "the last batch alone": (RUN, 2, (("a5",),), ("skips", 3, "", None)),
+    "a batch again": (RUN, 2, (("a1", "a2"),), ("repeats", 1, "batch 2 comes, not batch 3", None)),
+    "from the beginning": (RUN, 4, (("a0", "a1"),), ("repeats", 4, "batch 1 comes, not batch 5", None)),
+    "the whole epoch again, in another order": (
+        RUN, 4, (("a1", "a0", "a3", "a2", "a5", "a4"), ("b0",)), ("repeats", 4, "the whole epoch comes again", None)
+    ),
+    "batches left out": (RUN, 2, (("a4", "a5"),), ("skips", 2, "batch 5 comes, not batch 3", None)),
+    "the last batch alone": (RUN, 2, (("a5",),), ("skips", 3, "batch 6 comes, not batch 3", None)),
     "others": (RUN, 2, (("b1", "a7"),), ("differs", 0, "other batches come", None)),
     "an epoch that ends too soon": (RUN, 2, (("a2", "a3"), ("b0",)), ("short", 2, "2 batches of 4", None)),
     "an epoch that ends too late": (

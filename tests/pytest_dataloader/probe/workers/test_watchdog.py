@@ -142,7 +142,7 @@ def test_a_worker_that_is_seen_in_a_deadlock_for_three_seconds_hangs(scene: Scen
     scene.looks[MAIN] = lambda: LOCKED
     assert scene.wait(4.0) is None  # one second without a look, one look to compare with, three seconds in it
     found = scene.wait(LOOK)
-    assert found == Finding("hang", 1, "every thread of it waits for a lock that only it could release", 4 + LOOK)
+    assert found == Finding("hang", 1, "deadlock, each of its threads waits for a lock", 4 + LOOK)
 
 
 def test_a_deadlock_that_opened_once_begins_anew(scene: Scene) -> None:
@@ -223,7 +223,7 @@ def test_a_sleep_counts_once_it_has_lasted_three_seconds(scene: Scene) -> None:
     scene.wait(LOOK)
     scene.looks[MAIN] = lambda: SLEEPING
     assert scene.wait(3.0) is None
-    assert scene.wait(LOOK) == Finding("hang", 1, "it sleeps, for another 3,600 s", 7 + 2 * LOOK)
+    assert scene.wait(LOOK) == Finding("hang", 1, "it sleeps for another 3,600 s", 7 + 2 * LOOK)
 
 
 def test_the_only_worker_is_suspected_although_no_batch_was_asked_of_it(scene: Scene) -> None:

@@ -37,61 +37,25 @@ class AdHocTarget:
 class Options:
     """The options of one run, read and checked. Paths are absolute, or None where no file is asked for."""
 
-    __slots__ = (
-        "baseline",
-        "bench",
-        "checks",
-        "html",
-        "json",
-        "list",
-        "markdown",
-        "quick",
-        "seconds",
-        "strict",
-        "targets",
-        "tolerance",
-        "trace",
-        "tune",
-        "update_baseline",
-        "whole_epoch",
-    )
+    bench: bool
+    targets: tuple[AdHocTarget, ...]
+    seconds: float
+    json: Path | None
+    html: Path | None
+    trace: Path | None
+    markdown: Path | None
+    baseline: Path | None
+    update_baseline: bool
+    tolerance: float
+    strict: bool
+    tune: bool
+    checks: tuple[str, ...]
+    quick: bool
+    whole_epoch: bool
+    list: bool
 
-    def __init__(
-        self,
-        *,
-        bench: bool,
-        targets: tuple[AdHocTarget, ...],
-        seconds: float,
-        json: Path | None,
-        html: Path | None,
-        trace: Path | None,
-        markdown: Path | None,
-        baseline: Path | None,
-        update_baseline: bool,
-        tolerance: float,
-        strict: bool,
-        tune: bool,
-        checks: tuple[str, ...],
-        quick: bool,
-        whole_epoch: bool,
-        list: bool,  # noqa: A002  # as the option is called
-    ) -> None:
-        self.bench = bench
-        self.targets = targets
-        self.seconds = seconds
-        self.json = json
-        self.html = html
-        self.trace = trace
-        self.markdown = markdown
-        self.baseline = baseline
-        self.update_baseline = update_baseline
-        self.tolerance = tolerance
-        self.strict = strict
-        self.tune = tune
-        self.checks = checks
-        self.quick = quick
-        self.whole_epoch = whole_epoch
-        self.list = list
+    def __init__(self, **values: Any) -> None:
+        vars(self).update(values)
 
     @property
     def measures(self) -> bool:
@@ -385,24 +349,9 @@ def read_options(config: pytest.Config) -> Options:
             raise pytest.UsageError(f"{flag} needs --dataloader-bench{other}: targets are measured, or not collected")
     if values["update-baseline"] and values["baseline"] is None:
         raise pytest.UsageError("--dataloader-update-baseline needs --dataloader-baseline PATH, the file to update")
-    return Options(
-        bench=values["bench"],
-        targets=values["target"],
-        seconds=values["seconds"] or (QUICK_SECONDS if values["quick"] else DEFAULT_SECONDS),
-        json=values["json"],
-        html=values["html"],
-        trace=values["trace"],
-        markdown=values["markdown"],
-        baseline=values["baseline"],
-        update_baseline=values["update-baseline"],
-        tolerance=values["tolerance"],
-        strict=values["strict"],
-        tune=values["tune"],
-        checks=values["checks"],
-        quick=values["quick"],
-        whole_epoch=values["whole-epoch"],
-        list=values["list"],
-    )
+    values["seconds"] = values["seconds"] or (QUICK_SECONDS if values["quick"] else DEFAULT_SECONDS)
+    values["targets"] = values.pop("target")
+    return Options(**{name.replace("-", "_"): value for name, value in values.items()})
 
 
 def _read_one(config: pytest.Config, option: Option) -> Any:

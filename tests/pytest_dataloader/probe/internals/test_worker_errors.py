@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch._utils import ExceptionWrapper
 
-from pytest_dataloader.probe.workers import fault
+from pytest_dataloader.probe.internals import worker_errors
 
 
 class Needy(Exception):
@@ -43,17 +43,17 @@ def carried(error: Exception) -> BaseException:
     ],
 )
 def test_every_shape_of_a_workers_exception_is_read(error: Exception, told: str) -> None:
-    found = fault.caught(carried(error))
+    found = worker_errors.caught(carried(error))
     assert found is not None
     worker, exception, frames = found
     assert worker == 3
     assert exception.startswith(told)
-    assert any("test_fault.py" in frame for frame in frames)
+    assert any("test_worker_errors.py" in frame for frame in frames)
 
 
 def test_an_exception_of_this_process_is_none_of_a_workers() -> None:
-    assert fault.caught(RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed.")) is None
-    assert fault.caught(ConnectionResetError(104, "Connection reset by peer")) is None
+    assert worker_errors.caught(RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed.")) is None
+    assert worker_errors.caught(ConnectionResetError(104, "Connection reset by peer")) is None
 
 
 def test_a_stack_begins_below_torchs_own_loop() -> None:
@@ -65,5 +65,7 @@ def test_a_stack_begins_below_torchs_own_loop() -> None:
         f'File "{torch_data}/_utils/worker.py", line 349 in _worker_loop',
         'File "/proj/train.py", line 3 in <module>',
     )
-    assert fault.stack_of(written) == ('File "/proj/multiprocessing/pytest_dataloader/data.py", line 7 in collate',)
-    assert fault.stack_of(()) == ()
+    assert worker_errors.stack_of(written) == (
+        'File "/proj/multiprocessing/pytest_dataloader/data.py", line 7 in collate',
+    )
+    assert worker_errors.stack_of(()) == ()

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader import checks
 from pytest_dataloader.errors import BadLimit
-from pytest_dataloader.limits import parse_bytes
 from pytest_dataloader.loaders import REFERENCE
-from pytest_dataloader.options import OPTIONS, AdHocTarget
 from pytest_dataloader.printable import did_you_mean, shown
 from pytest_dataloader.probe.host import disk
 from pytest_dataloader.quantities import size
+from pytest_dataloader.settings.limits import parse_bytes
+from pytest_dataloader.settings.options import OPTIONS, AdHocTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ TABLE = "tool.pytest-dataloader"
 DECLARATION = ("declaration",)
 """The one check of a declaration that is too broken to say what it targets."""
 
-_NAME = re.compile(r"[\w.+-]+")  # what pytest can select by node id: no "::", no "[", no spaces
+NAME = re.compile(r"[\w.+-]+")  # what pytest can select by node id: no "::", no "[", no spaces
 _OWN_KEYS = ("loader", "checks", "skip")
 
 
@@ -66,7 +66,7 @@ def list_targets(declared: Iterable[Target], chosen: Sequence[str] = checks.NAME
         held: dict[str, list[str]] = {}
         for check in names:
             for limit, value in target.limits.get(check, {}).items():
-                shown = size(value) if checks.limits_of(check)[limit] is parse_bytes else _toml(_as_written(value))
+                shown = size(value) if checks.limits_of(check)[limit].read is parse_bytes else _toml(_as_written(value))
                 held.setdefault(f"{limit} = {shown}", []).append(check)
         width = max(map(len, held), default=0)
         yield from (f"  {limit:{width}}  used by {', '.join(holders)}" for limit, holders in held.items())
@@ -190,17 +190,17 @@ def limits_by_check(
     names: Sequence[str] = checks.NAMES,
 ) -> dict[str, dict[str, Any]]:
     """Hand each limit to every check of ``names`` that declares it; one that no chosen check holds is a fault."""
-    readers = {check: checks.limits_of(check) for check in names}
-    known = {limit: None for limits in readers.values() for limit in limits}
+    kinds = {check: checks.limits_of(check) for check in names}
+    known = {limit: None for limits in kinds.values() for limit in limits}
     read: dict[str, dict[str, Any]] = {check: {} for check in names}
     for key, value in given.items():
         if key not in known:
             faults.append(f"{where} {key} = {_toml(value)}: unknown key{did_you_mean(key, (*_OWN_KEYS, *known))}")
             continue
-        holders = [check for check, limits in readers.items() if key in limits]
+        holders = [check for check, limits in kinds.items() if key in limits]
         try:
             for check in holders:
-                read[check][key] = readers[check][key](value)
+                read[check][key] = kinds[check][key].read(value)
         except BadLimit as error:
             faults.append(f"{where} {key} = {_toml(value)}: {error}")
             continue
@@ -227,7 +227,7 @@ def _names_of_checks(table: Mapping[str, object], key: str, where: str, faults: 
 
 
 def _faults_of_name(where: str, name: str) -> list[str]:
-    if _NAME.fullmatch(name):
+    if NAME.fullmatch(name):
         return []
     return [f"{where}: a target's name may hold letters, digits and _ - . + only, so that pytest can select it"]
 
@@ -268,7 +268,7 @@ def _line_of(name: str, lines: Sequence[str]) -> int:
 
 
 def _selectable(name: str) -> str:
-    return "_".join(_NAME.findall(name)) or "target"
+    return "_".join(NAME.findall(name)) or "target"
 
 
 def _as_written(value: object) -> object:

@@ -11,7 +11,7 @@ import math
 import re
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_dataloader.errors import BadLimit
 from pytest_dataloader.printable import shown
@@ -132,28 +132,41 @@ def _bare(size: int, value: object) -> int:
     return size
 
 
-READERS: Mapping[str, Callable[[object], Any]] = {
-    "Rate": _positive,
-    "Milliseconds": _positive,
-    "Seconds": _positive,
-    "Share": _share,
-    "Bytes": parse_bytes,
-    "Count": _count,
-    "StartMethods": _start_methods,
-    "Step": _step,
-    "Method": _method,
-}
+class Kind(NamedTuple):
+    """How a kind of limit is read, what a command line calls its value, and what TOML may hold, as JSON Schema."""
 
-METAVARS: Mapping[Callable[[object], Any], str] = {
-    _positive: "NUMBER",
-    _share: "SHARE",
-    parse_bytes: "SIZE",
-    _count: "COUNT",
-    _start_methods: "NAMES",
-    _step: "MODULE:ATTR",
-    _method: "NAME",
+    read: Callable[[object], Any]
+    metavar: str
+    schema: Mapping[str, Any]
+
+
+_POSITIVE = Kind(_positive, "NUMBER", {"type": "number", "exclusiveMinimum": 0})
+_SIZE_PATTERN = r"^\s*(\d+(\.\d+)?\s*([KkMmGgTt][Ii]?)?[Bb]|(0|6[4-9]\d{3}|[7-9]\d{4}|\d{6,})(\.\d+)?)\s*$"
+_METHODS = {"enum": list(_START_METHODS)}
+
+LIMIT_KINDS: Mapping[str, Kind] = {
+    "Rate": _POSITIVE,
+    "Milliseconds": _POSITIVE,
+    "Seconds": _POSITIVE,
+    "Share": Kind(_share, "SHARE", {"type": "number", "minimum": 0, "maximum": 1}),
+    "Bytes": Kind(
+        parse_bytes,
+        "SIZE",
+        {
+            "anyOf": [
+                {"type": "string", "pattern": _SIZE_PATTERN},
+                {"type": "integer", "minimum": _LEAST_WITHOUT_UNIT},
+                {"const": 0},
+            ]
+        },
+    ),
+    "Count": Kind(_count, "COUNT", {"type": "integer", "minimum": 1}),
+    "StartMethods": Kind(
+        _start_methods, "NAMES", {"anyOf": [_METHODS, {"type": "array", "items": _METHODS, "minItems": 1}]}
+    ),
+    "Step": Kind(_step, "MODULE:ATTR", {"type": "string", "pattern": f"^{_REFERENCE.pattern}$"}),
+    "Method": Kind(_method, "NAME", {"type": "string", "pattern": f"^{_PATH.pattern}$"}),
 }
-"""How a command line calls what each reader reads."""
 
 DESCRIPTIONS: Mapping[str, str] = {
     "load": "the method that loads a state, where it is not load_state_dict",
