@@ -87,9 +87,6 @@ _OF_STREAMS = ("synchronize", "wait_stream", "wait_event", "Event", "query", "cu
 _ADDING = frozenset({"append", "extend", "add", "insert", "appendleft"})
 """Methods of a container that take something in."""
 
-_TEXTS = ("_key", "_keys", "name", "names", "path", "paths")
-"""Ends of the names of attributes of a batch that are texts, wherever it lies."""
-
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _ONLY_NUMBERS = (ast.Sub, ast.Div, ast.Pow, ast.MatMult)
 """Operators that lists do not have, or hold tensors and numbers to each other."""
@@ -557,7 +554,12 @@ class Steps:
         if expr.attr == "grad":
             return Held("device", certain=True, loop=held.loop) if self._moves else UNKNOWN
         if held.place == "device":
-            return replace(HOST, loop=held.loop) if _is_metadata(self.program, expr.attr) else replace(held, parts=())
+            if _is_metadata(self.program, expr.attr):
+                return replace(HOST, loop=held.loop)
+            is_tensor = held.certain and (
+                not held.copies or bool(self.program.models.get(f"torch.Tensor.{expr.attr}").marks)
+            )
+            return replace(held, certain=is_tensor, parts=())  # what a batch has beside its tensors may be a text
         placed = self._placed(expr) if held.place == "unknown" and not isinstance(expr.value, ast.Call) else held
         return self._loss(at, name or "", placed if placed.place != "unknown" else replace(held, parts=()))
 
@@ -1066,5 +1068,5 @@ def _is_shape(program: Program, expr: ast.expr) -> bool:
 
 
 def _is_metadata(program: Program, name: str) -> bool:
-    """Whether an attribute or a method of a tensor is known without its values, or of a batch is a text by its name."""
-    return name == "type" or name.endswith(_TEXTS) or program.models.has(f"torch.Tensor.{name}", "Metadata")
+    """Whether an attribute or a method of a tensor is known without its values."""
+    return name == "type" or program.models.has(f"torch.Tensor.{name}", "Metadata")

@@ -850,7 +850,7 @@ class Configured:
         self.optimizer.zero_grad()
         loss = self.model(batch).mean()
         loss.backward()
-        self.losses[f"{batch.dict_key} of {batch.paths}"] = loss.item()  # expect advice
+        self.losses[f"{batch.kind} of {batch.source}"] = loss.item()  # expect advice
         self.optimizer.step()
 
 
@@ -918,4 +918,4 @@ class ManyStepsOfAnEpoch(Configured):
         loss = self.model(batch).mean()
         loss.backward()
         self.optimizer.step()
-        self.losses[batch.names] = loss.item()  # expect advice
+        self.losses[batch.kind] = loss.item()  # expect advice
