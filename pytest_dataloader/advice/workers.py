@@ -256,8 +256,8 @@ def _advice(seen: Workers) -> Iterator[Advice]:
                               "before the fork")  # fmt: skip
     if seen.fault == "exit" and seen.phase != "starting":
         exits = "it exits at this line" if seen.stack else "native code exits, or the code raises SystemExit"
-        yield Advice("", f"{exits}: raise another exception, which names the sample. With num_workers=0 an exit "
-                         "ends the training")  # fmt: skip
+        yield Advice("", f"{exits}. Raise an exception instead, which names the sample: with num_workers=0 an "
+                         "exit ends the training")  # fmt: skip
     if seen.phase == "starting" and seen.start_method != "fork":
         yield from _about_starting(seen)
     if seen.signal == "SIGKILL":

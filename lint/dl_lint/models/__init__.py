@@ -155,6 +155,10 @@ class ListsFiles(_Word):
     """An attribute: a list of what a method of this name lists, and of numbers beside each of these."""
 
 
+class Record(_Word):
+    """Some of the Python objects that an object holds, looked up: of a method or an attribute."""
+
+
 class Parses(_Word):
     """Python objects parsed from a file of JSON or the like."""
 

@@ -583,6 +583,14 @@ def _attributes(program: Program, scope: Scope, owner: str) -> Iterator[tuple[st
 def _of(program: Program, indices: Indices, function: Scope, attribute: str, node: ast.AST) -> Iterator[Indexed]:
     above, depth = program.parent(node), 0
     found: Indexed | None = None
+    if isinstance(above, ast.Attribute) and _looks_up(program, node, above.attr):
+        asked = program.parent(above)
+        if isinstance(asked, ast.Call) and asked.func is above:
+            kinds = {indices.kind(function, one) for one in (*asked.args, *(one.value for one in asked.keywords))}
+            if kinds != {None}:
+                yield Indexed(attribute, asked, True in kinds, function, 1)
+            return
+        node, above = above, asked
     while (isinstance(above, ast.Subscript) and above.value is node) or (
         isinstance(above, ast.Attribute) and above.attr in _ROWS
     ):
@@ -600,6 +608,15 @@ def _of(program: Program, indices: Indices, function: Scope, attribute: str, nod
         node, above = above, program.parent(above)
     if found is not None:
         yield found
+
+
+@feature("records looked up by a method")
+def _looks_up(program: Program, node: ast.AST, name: str) -> bool:
+    """Whether an object of a library is asked for some of the records that it holds: ``self.coco.loadAnns(ids)``."""
+    return any(
+        isinstance(one, Made) and name in (members := program.models.members(one.name)) and members[name].has("Record")
+        for one in (alternatives(program.value(node)) if isinstance(node, ast.expr) else ())
+    )
 
 
 def _counts(program: Program, read: ast.Subscript) -> bool:

@@ -4,8 +4,8 @@
 
 Finds lists, dicts and sets on a map-style dataset that are filled from the data (a directory listing, the lines of a
 file, JSON, an append loop or a comprehension over such) and indexed by the sample that is fetched; also numpy arrays of
-objects and the text columns of pandas tables. The message says what is known of the cost: the bytes of a sample by what
-the code puts into it, and the workers.
+objects, the text columns of pandas tables and the records of a `COCO` object. The message says what is known of the
+cost: the bytes of a sample by what the code puts into it, and the workers.
 
 ## Why is this bad?
 

@@ -1682,13 +1682,54 @@ class PicturesKeptWhereSwitchedOn(Dataset):
 
 class ImagesOfAnIndex(Dataset):
     def __init__(self, path):
-        self.coco = COCO(path)
+        self.coco = COCO(path)  # expect
         self.ids = self.coco.getImgIds()  # expect
         self.classes = {one: at for at, one in enumerate(self.coco.getCatIds())}
 
     def __getitem__(self, index):
         image = self.coco.loadImgs(self.ids[index])[0]
         return image["file_name"], self.classes[image["category_id"]]
+
+
+class RecordsOfAnIndex(Dataset):
+    def __init__(self, path):
+        self.coco = COCO(path)  # expect
+        self.ids = torch.load("ids.pt")
+
+    def __getitem__(self, index):
+        coco, number = self.coco, self.ids[index]
+        return coco.loadAnns(coco.getAnnIds(imgIds=number)), self.coco.imgs[number]["file_name"]
+
+
+class NamesOfAnIndex(Dataset):
+    def __init__(self, path):
+        self.coco = COCO(path)
+        self.ids = torch.load("ids.pt")
+        self.names = [one["name"] for one in self.coco.loadCats(self.coco.getCatIds())]
+
+    def __getitem__(self, index):
+        return self.ids[index], self.coco.loadCats(self.ids[index])
+
+
+class ListOfAnIndex(Dataset):
+    def __init__(self, path):
+        coco = COCO(path)
+        self.ids = np.array(coco.getImgIds())
+
+    def __getitem__(self, index):
+        return self.ids[index]
+
+
+class AskedForAll(Dataset):
+    def __init__(self, path):
+        self.coco = COCO(path)
+        self.ids = np.array(self.coco.getImgIds())
+
+    def classes(self):
+        return self.coco.loadAnns(self.coco.getAnnIds())
+
+    def __getitem__(self, index):
+        return self.ids[index]
 
 
 class RowsOfATextFile(Dataset):

@@ -33,6 +33,80 @@ PROJECTS = {
         {"main.py": "from a import x\nprobe(x)", "a/__init__.py": "from .b import *", "a/b.py": "x = 1"},
         "1",
     ),
+    "a submodule that its package imports": (
+        {"main.py": "import a\nprobe(a.b.x)", "a/__init__.py": "from . import b, c", "a/b.py": "x = 1"},
+        "1",
+    ),
+    "a submodule that its package imports by its own name": (
+        {"main.py": "from a import c\nprobe(c.x)", "a/__init__.py": "from a import b as c", "a/b.py": "x = 1"},
+        "1",
+    ),
+    "a package in a package, with a table of the same name": (
+        {
+            "main.py": "import a\nprobe(a.b.x)",
+            "a/__init__.py": "from . import b",
+            "a/b/__init__.py": "b = 2\nfrom .c import x",
+            "a/b/c.py": "x = 1",
+        },
+        "1",
+    ),
+    "what is bound after the submodule was imported": (
+        {"main.py": "import a\nprobe(a.b)", "a/__init__.py": "from . import b\nb = 2", "a/b.py": "x = 1"},
+        "2",
+    ),
+    "a submodule that is not there": (
+        {"main.py": "import a\nprobe(a.b.x)", "a/__init__.py": "from . import b", "b.py": "x = 1"},
+        "unknown",
+    ),
+    "a function of a module by its name": (
+        {"main.py": "import a\nprobe(a.__dict__['f'](1))", "a.py": "def f(x):\n    return [x]"},
+        "list(1)",
+    ),
+    "any function of a module": (
+        {
+            "main.py": "import a\ndef g(name):\n    probe(a.__dict__[name]())",
+            "a.py": "import os\nkept = 4\ndef f():\n    return 1\ndef h():\n    return 2\ndef _i():\n    return 3",
+        },
+        "1 | 2",
+    ),
+    "any function of a package, which has it by a star": (
+        {
+            "main.py": "import a\ndef g(name):\n    probe(vars(a)[name]())",
+            "a/__init__.py": "from .b import *",
+            "a/b.py": "def f():\n    return 1",
+        },
+        "1",
+    ),
+    "any function of a module, which may have others": (
+        {
+            "main.py": "import a\ndef g(name):\n    probe(a.__dict__[name]())",
+            "a.py": "from torch.nn import *\ndef f():\n    return 1",
+        },
+        "1 | unknown",
+    ),
+    "any class of a module, by a name that is passed": (
+        {
+            "main.py": "import a\ndef build(module, name, *args):\n    return getattr(module, name)(*args)\n"
+            "def g(config):\n    probe(build(a, config['type']))",
+            "a.py": "class A:\n    pass",
+        },
+        "a A",
+    ),
+    "an attribute of an object, by a name that is passed": (
+        {
+            "main.py": "import a\ndef g(config):\n    probe(getattr(a.A(), config['type'])())",
+            "a.py": "class A:\n    def f(self):\n        return 1",
+        },
+        "unknown",
+    ),
+    "a name that a module does not have": (
+        {"main.py": "import a\nprobe(a.__dict__['g'](1))", "a.py": "def f(x):\n    return [x]"},
+        "unknown",
+    ),
+    "a module that has itself by a star": (
+        {"main.py": "import a\nprobe(a.__dict__['f']())", "a/__init__.py": "from a import *\ndef f():\n    return 1"},
+        "1",
+    ),
     "a circle of imports": (
         {"main.py": "from a import x\nprobe(x)", "a.py": "from b import x", "b.py": "from a import x"},
         "unknown",

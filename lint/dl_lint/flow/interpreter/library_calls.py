@@ -324,7 +324,7 @@ def _getattr(program: Program, expr: ast.Call) -> Value:
     if isinstance(name, Const) and isinstance(name.value, str):
         found = program.attribute(_first(program, expr), name.value)
     else:
-        found = operations.chosen(_first(program, expr), expr)
+        found = operations.chosen(program, _first(program, expr), expr)
     return union((found, program.symbolic(expr.args[2]))) if len(expr.args) > 2 else found
 
 

@@ -237,6 +237,8 @@ def _imported(program: Program, binding: Binding) -> Value:
         return UNKNOWN
     if isinstance(module, External):
         return External(program.models.canonical(f"{module.name}.{alias.name}"))
+    if module == Module(scope.file):  # ``from . import data`` in a package, which binds the name by that alone
+        return program.modules.submodule(module, alias.name) or UNKNOWN
     return program.attribute(module, alias.name)
 
 

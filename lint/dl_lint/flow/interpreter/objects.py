@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dl_lint.flow import scopes
 from dl_lint.flow.features import feature
@@ -120,8 +120,27 @@ def _of_module(program: Program, module: Module, name: str) -> Value:
     scope = module.file.module
     if scope.bindings.get(name) or scope.remote.get(name):
         return program.solver.solve((scope, name), lambda: classes._at_end(program, scope, name))
+    if name == "__dict__":
+        return program.solver.solve((scope, name), lambda: _names_of(program, module))
     found = program.modules.submodule(module, name) or names.from_star(program, scope, name)
     return found if found is not None else UNKNOWN
+
+
+@feature("modules as dicts of their names", UNKNOWN)
+def _names_of(program: Program, module: Module) -> Value:
+    """The classes and functions of the project that a module has by name: ``models.__dict__[args.arch]``."""
+    scope = module.file.module
+    stars = [names.source_of(program, scope, one.node) for one in scope.bindings.get("*", ())
+             if isinstance(one.node, ast.ImportFrom)]  # fmt: skip
+    found: dict[Any, Value] = {}
+    for one in stars:
+        table = attribute(program, one, "__dict__") if isinstance(one, Module) and one != module else UNKNOWN
+        found.update(table.items if isinstance(table, Table) else ())
+    for name in scope.bindings:
+        value = attribute(program, module, name) if not name.startswith(("_", "*")) and "." not in name else UNKNOWN
+        if any(isinstance(each, Class | Function) for each in alternatives(value)):
+            found[name] = value
+    return Table(tuple(found.items()), all(isinstance(one, Module) for one in stars), None)
 
 
 def _of_class_object(program: Program, cls: Class, name: str) -> Value:

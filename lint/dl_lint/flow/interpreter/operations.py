@@ -22,6 +22,7 @@ from dl_lint.flow.values import (
     Instance,
     Loader,
     Made,
+    Module,
     Namespace,
     Nothing,
     Number,
@@ -76,7 +77,7 @@ def step(program: Program, base: Value, kind: str, key: str | Value | ast.Call |
     if kind == "share":
         return share(base)
     if kind == "chosen":
-        return chosen(base, key) if isinstance(key, ast.Call) else UNKNOWN
+        return chosen(program, base, key) if isinstance(key, ast.Call) else UNKNOWN
     if kind == "operand":
         return program.of_torch(base, key) if isinstance(key, Made) else UNKNOWN
     return program.called(base, key) if isinstance(key, ast.Call) else UNKNOWN
@@ -326,11 +327,14 @@ def share(whole: Value) -> Value:
             return Number()
 
 
-def chosen(base: Value, call: ast.Call) -> Value:
-    """``getattr(base, name)`` with a name that may be any: of a parsed command line, an option that the user gives."""
+def chosen(program: Program, base: Value, call: ast.Call) -> Value:
+    """``getattr(base, name)`` with a name that may be any: of a parsed command line, an option that the user gives; of
+    a module, one of its classes and functions."""
     match base:
         case OneOf():
-            return union(chosen(one, call) for one in base.members)
+            return union(chosen(program, one, call) for one in base.members)
+        case Module():
+            return item(program, program.attribute(base, "__dict__"), UNKNOWN)
         case Namespace():
             return Option(UNKNOWN, "command line", call)
         case Parameter() | Derived():
