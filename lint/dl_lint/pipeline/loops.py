@@ -406,7 +406,7 @@ def once_by_default(program: Program, loop: ast.AST) -> bool:
 
 
 def counts_epochs(loop: ast.AST) -> bool:
-    """Whether a loop goes over epochs, by its names."""
+    """Whether a loop goes over epochs, by its names; not over the ``steps_per_epoch``."""
     match loop:
         case ast.While(test=named):
             spoken: tuple[ast.AST, ...] = (named,)
@@ -418,7 +418,8 @@ def counts_epochs(loop: ast.AST) -> bool:
             spoken = (target, over)
         case _:
             return False
-    return any("epoch" in name.lower() for one in spoken for name in identifiers(one))
+    names = (name.lower() for one in spoken for name in identifiers(one))
+    return any("epoch" in name and "per_epoch" not in name for name in names)
 
 
 def _has_passes(program: Program, loop: LoopNode, most: int, *, by_default: bool) -> bool:

@@ -549,7 +549,12 @@ class Steps:
         if held.pending and not self.program.models.has(f"torch.Tensor.{expr.attr}", "View"):
             return HOST
         if held.place == "device":
-            return replace(HOST, loop=held.loop) if _is_metadata(self.program, expr.attr) else replace(held, parts=())
+            if _is_metadata(self.program, expr.attr):
+                return replace(HOST, loop=held.loop)
+            is_tensor = held.certain and (
+                not held.copies or bool(self.program.models.get(f"torch.Tensor.{expr.attr}").marks)
+            )
+            return replace(held, certain=is_tensor, parts=())  # what a batch has beside its tensors may be a text
         placed = self._placed(expr) if held.place == "unknown" and not isinstance(expr.value, ast.Call) else held
         return self._loss(at, name or "", placed if placed.place != "unknown" else replace(held, parts=()))
 

@@ -14,7 +14,7 @@ from dl_lint.source.syntax import FunctionDefinition
 from dl_lint.transfers.steps import DEVICE, UNKNOWN, Held, takes_step
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.program import Program
@@ -50,7 +50,7 @@ def _find(program: Program) -> Iterator[Step]:
 
 def _drawing_loops(program: Program) -> Iterator[LoaderLoop]:
     """The loops, but those of epochs, that call a function which draws the next batch and trains on it."""
-    known = loops.loader_loops(program)
+    epochs = _repeating(program, [one.node for one in loops.loader_loops(program)])
     for call in program.calls("builtins.next"):
         step = enclosing.function_of(program, call)
         if not call.args or guards.is_conditional(program, call) or any(enclosing.loops_around(program, call)):
@@ -60,9 +60,14 @@ def _drawing_loops(program: Program) -> Iterator[LoaderLoop]:
         found, certain = loops.loaders_iterated(program, call.args[0])
         for frame in call_graph.callers(program, step) if found else ():
             node = next(enclosing.loops_around(program, frame.call), None)
-            if node is None or any(node in call_graph.repeating(program, one.node) for one in known):
+            if node is None or node in epochs:
                 continue
             yield loops.LoaderLoop(node, call.args[0], found, certain, enclosing.function_of(program, frame.call))
+
+
+def _repeating(program: Program, nodes: Iterable[ast.AST]) -> frozenset[LoopNode]:
+    """The loops that repeat one of these."""
+    return frozenset(again for one in nodes for again in call_graph.repeating(program, one))
 
 
 @feature("steps of trainers", NOTHING_MORE)
@@ -75,17 +80,26 @@ def _of_trainers(program: Program) -> Iterator[Step]:
 
 @feature("steps over unknown batches", NOTHING_MORE)
 def _of_unknown_batches(program: Program, known: Collection[ast.AST]) -> Iterator[Step]:
-    """The innermost loops around a backward pass that are no part of a step that is known, where an optimizer steps in
-    them or in the loops around, as where gradients are accumulated."""
+    """The innermost loops around a backward pass, or around the calls of a function that has it in none, that are no
+    part of a step that is known, where an optimizer steps in them or in the loops around, as where gradients are
+    accumulated."""
+    epochs = _repeating(program, known)
     for call in effects.backward_passes(program):
-        around = list(enclosing.loops_around(program, call))
         function = enclosing.function_of(program, call)
-        if not around or isinstance(around[0], ast.comprehension) or function.node in known:
+        if function.node in known:
             continue
-        if call_graph.is_of_suite(function.file.path):
-            continue  # a test takes a few steps
-        if not any(one in known for one in around) and _changes_weights(program, around[-1], function):
-            yield Step(around[0], function)
+        in_a_loop = any(enclosing.loops_around(program, call))
+        for at in [call] if in_a_loop else [frame.call for frame in call_graph.callers(program, function)]:
+            around = list(enclosing.loops_around(program, at))
+            if not around or isinstance(around[0], ast.comprehension) or any(one in known for one in around):
+                continue
+            if not in_a_loop and (around[0] in epochs or loops.counts_epochs(around[0])):
+                continue
+            outer = enclosing.function_of(program, at)
+            if outer.node in known or call_graph.is_of_suite(outer.file.path):  # a test takes a few steps
+                continue
+            if _changes_weights(program, around[-1], outer):
+                yield Step(around[0], outer)
 
 
 def _changes_weights(program: Program, loop: LoopNode, function: Scope) -> bool:

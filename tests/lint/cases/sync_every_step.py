@@ -908,3 +908,90 @@ def of_what_is_labelled(model, dataset, optimizer, total=0.0):
         total += loss.item()
         loss.backward()
         optimizer.step()
+
+
+# --- steps over batches of an unknown source, in a function of their own -------------------------------
+
+
+class Configured:
+    def __init__(self, options):
+        self.model, self.optimizer = options.build()
+        self.losses = {}
+
+    def train(self, batches, options):
+        for batch in batches:
+            self.step(batch.to("cuda", non_blocking=True), options)
+
+    def step(self, batch, options):
+        self.optimizer.zero_grad()
+        loss = self.model(batch).mean()
+        loss.backward()
+        self.losses[f"{batch.kind} of {batch.source}"] = loss.item()  # expect advice
+        self.optimizer.step()
+
+
+class ConfiguredAtTimes(Configured):
+    def train(self, batches, options):
+        for number, batch in enumerate(batches):
+            self.step_at_times(batch.to("cuda", non_blocking=True), number)
+
+    def step_at_times(self, batch, number):
+        self.optimizer.zero_grad()
+        loss = self.model(batch).mean()
+        loss.backward()
+        if number % 100 == 0:
+            print(loss.item())
+        self.optimizer.step()
+
+
+class Gradient(Configured):
+    """Asks for a gradient, and learns nothing."""
+
+    def train(self, batches, options):
+        for batch in batches:
+            self.gradient(batch.to("cuda", non_blocking=True))
+
+    def gradient(self, batch):
+        loss = self.model(batch).mean()
+        loss.backward()
+        print(loss.item())
+
+
+class Once(Configured):
+    """Takes one step."""
+
+    def train(self, batches, options):
+        self.one_step(next(batches).to("cuda", non_blocking=True))
+
+    def one_step(self, batch):
+        loss = self.model(batch).mean()
+        loss.backward()
+        print(loss.item())
+        self.optimizer.step()
+
+
+class AllAtOnce(Configured):
+    """An epoch is one step, and what comes after it looks at the result."""
+
+    def train(self, graph, options):
+        for epoch in range(options.epochs):
+            self.whole_graph(graph.to("cuda"))
+
+    def whole_graph(self, graph):
+        loss = self.model(graph).mean()
+        loss.backward()
+        self.optimizer.step()
+        return loss.item()
+
+
+class ManyStepsOfAnEpoch(Configured):
+    def train(self, batches, options):
+        for epoch in range(options.epochs):
+            for _ in range(options.steps_per_epoch):
+                self.one_of_many(next(batches).to("cuda"))
+
+    def one_of_many(self, batch):
+        loss = self.model(batch).mean()
+        loss.backward()
+        self.optimizer.step()
+        self.losses[batch.kind] = loss.item()  # expect advice
