@@ -138,7 +138,7 @@ def seedings(program: Program, function: Scope, start: WorkerStart | None = None
             continue
         for generator in seeded:
             seeder = name if name.startswith(generator) else SEEDERS.get(generator, generator)
-            yield Seeding(call, seeder, expr, frozenset(_Origins(program, identity, known).of(expr)))
+            yield Seeding(call, seeder, expr, frozenset(_Origins(program, identity, known, expr).of(expr)))
 
 
 def draws(program: Program, functions: tuple[Scope, ...], seeder: str) -> ast.Call | None:
@@ -187,11 +187,12 @@ def _called(program: Program, call: ast.Call) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Origins:
-    """Follows a seed to what it is worked out from, in a function whose parameters are ``identity`` and ``bound``."""
+    """Follows ``seed`` to what it is worked out from, in a function whose parameters are ``identity`` and ``bound``."""
 
     program: Program
     identity: str | None
     bound: Mapping[str, ast.expr]
+    seed: ast.expr
 
     def of(self, expr: ast.expr, depth: int = _DEEPEST, *, summed: bool = False) -> Iterator[Origin]:
         """``summed`` where a number is worked out with ``expr``, which therefore is not None."""
@@ -199,7 +200,8 @@ class _Origins:
             case ast.Constant(value=value):
                 yield "other" if value is None else "constant"  # None asks the system for a fresh seed
             case ast.Name():
-                yield from self._of_name(expr, depth, summed or _is_told_from_none(self.program, expr))
+                is_number = summed or any(_is_told_from_none(self.program, expr, at) for at in (expr, self.seed))
+                yield from self._of_name(expr, depth, is_number)
             case ast.Attribute(value=inner, attr=attr) if _is_worker_info(self.program, inner):
                 yield _OF_WORKER_INFO.get(attr, "other")
             case ast.Subscript() if (call := _state_behind(self.program, expr)) is not None:
@@ -226,6 +228,8 @@ class _Origins:
             for binding in bindings:
                 if binding.value is not None:
                     yield from self.of(binding.value, depth - 1, summed=is_number)
+        elif not bindings and is_number and _is_kept(self.program, name, function):
+            yield "constant"
         else:
             yield _of_value(self.program.value(name), is_number)
 
@@ -277,11 +281,28 @@ def _is_fixed(value: Value, is_number: bool) -> bool:
             return isinstance(value, Const) and value.value is not None
 
 
-def _is_told_from_none(program: Program, expr: ast.expr) -> bool:
-    """Whether a test around ``seed`` asks for one: ``if seed is not None``, ``if seed``."""
+@feature("seeds of functions around")
+def _is_kept(program: Program, name: ast.Name, function: Scope) -> bool:
+    """Whether a nested function reads what one around it got or made once, which no loop varies."""
+    around = function.parent
+    while around is not None and name.id not in around.bindings:
+        around = around.parent
+    if around is None or around.kind != "function" or name.id in around.remote or len(around.bindings[name.id]) != 1:
+        return False
+    made = around.bindings[name.id][0].kind in ("assign", "param")
+    return made and not _is_of_epoch(name.id) and not _varies_by(program, name.id, around)
+
+
+def _is_of_epoch(name: str) -> bool:
+    """Whether something has the name of an epoch, not of their number."""
+    return "epoch" in name and "epochs" not in name
+
+
+def _is_told_from_none(program: Program, expr: ast.expr, at: ast.expr | None = None) -> bool:
+    """Whether a test around ``seed``, or around what is seeded with it, asks for one: ``if seed is not None``."""
     name = dotted(expr)
     return name is not None and any(
-        _asks_for_one(test, outcome, name) for test, outcome in enclosing.tests_around(program, expr)
+        _asks_for_one(test, outcome, name) for test, outcome in enclosing.tests_around(program, at or expr)
     )
 
 
@@ -302,6 +323,8 @@ def _varies(program: Program, expr: ast.expr, depth: int = _DEEPEST) -> bool:
         return True
     function = enclosing.function_of(program, expr)
     for node in ast.walk(expr):
+        if _is_of_epoch((dotted(node) or "").rpartition(".")[2]):
+            return True
         if (
             isinstance(node, ast.Attribute)
             and function.receiver is not None
@@ -310,12 +333,19 @@ def _varies(program: Program, expr: ast.expr, depth: int = _DEEPEST) -> bool:
             stores = (enclosing.function_of(program, one.target) for one in program.attribute_stores(node.attr))
             if any(one.name != "__init__" and one.is_method for one in stores):
                 return True
-        for binding in function.bindings.get(node.id, ()) if isinstance(node, ast.Name) and depth else ():
-            made_of = [binding.value]
-            if binding.kind == "param":
-                made_of = [_passed(program, frame, binding.name) for frame in call_graph.callers(program, function)]
-            if any(one is not None and one is not expr and _varies(program, one, depth - 1) for one in made_of):
-                return True
+        if isinstance(node, ast.Name) and depth and _varies_by(program, node.id, function, depth):
+            return True
+    return False
+
+
+def _varies_by(program: Program, name: str, function: Scope, depth: int = _DEEPEST) -> bool:
+    """Whether what a name in a function is made of varies."""
+    for binding in function.bindings.get(name, ()):
+        made_of = [binding.value]
+        if binding.kind == "param":
+            made_of = [_passed(program, frame, name) for frame in call_graph.callers(program, function)]
+        if any(one is not None and _varies(program, one, depth - 1) for one in made_of):
+            return True
     return False
 
 

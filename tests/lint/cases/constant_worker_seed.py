@@ -119,3 +119,128 @@ def bound_by_partial(dataset, config, seed=None):
     yield DataLoader(dataset, num_workers=4, worker_init_fn=partial(bound_to_nobody_knows_what, seed=config.seed))
     if seed is not None:
         yield DataLoader(dataset, num_workers=4, worker_init_fn=partial(bound_to_one, seed=seed))
+
+
+# --- what a nested function reads of the one around it ------------------------------------------------
+
+
+def starting_with(seed):
+    def start(worker_id):
+        worker_seed = seed
+        if seed is not None:
+            np.random.seed(worker_seed)  # expect
+            random.seed(worker_seed)  # expect
+
+    return start
+
+
+def starting_with_a_number(config):
+    base = config.seed * 2
+
+    def start(worker_id):
+        np.random.seed(base + 1)  # expect
+
+    return start
+
+
+def starting_with_whatever(seed):
+    def start(worker_id):
+        np.random.seed(seed)  # None asks for a fresh one
+
+    return start
+
+
+def starting_by_id(seed):
+    def start(worker_id):
+        worker_seed = seed + worker_id
+        np.random.seed(worker_seed)
+
+    return start
+
+
+def starting_with_one_of_many(seeds):
+    seed = seeds[0]
+    seed += 1
+
+    def start(worker_id):
+        np.random.seed(seed + 1)
+
+    return start
+
+
+def starting_with_a_count():
+    count = 0
+
+    def advance():
+        nonlocal count
+        count += 1
+
+    def start(worker_id):
+        np.random.seed(count + 1)
+
+    advance()
+    return start
+
+
+def starting_with_what_is_tested_elsewhere(seed, other):
+    def start(worker_id):
+        if other is not None:
+            np.random.seed(seed)
+
+    return start
+
+
+def nested_loaders(dataset, config):
+    yield DataLoader(dataset, num_workers=4, worker_init_fn=starting_with(config.seed))
+    yield DataLoader(dataset, num_workers=4, worker_init_fn=starting_with_a_number(config))
+    yield DataLoader(dataset, num_workers=4, worker_init_fn=starting_with_whatever(config.seed))
+    yield DataLoader(dataset, num_workers=4, worker_init_fn=starting_by_id(config.seed))
+    yield DataLoader(dataset, num_workers=4, worker_init_fn=starting_with_one_of_many(config.seeds))
+    yield DataLoader(dataset, num_workers=4, worker_init_fn=starting_with_a_count())
+    yield DataLoader(dataset, num_workers=4, worker_init_fn=starting_with_what_is_tested_elsewhere(config.seed, dataset))
+
+
+class Rebuilt:
+    """Loaders of an epoch each."""
+
+    def loader(self, dataset, epoch):
+        def start(worker_id):
+            np.random.seed(epoch + 1)
+
+        return DataLoader(dataset, num_workers=4, worker_init_fn=start)
+
+    def train(self, model, dataset):
+        for epoch in range(90):
+            for batch in self.loader(dataset, epoch):
+                model(batch).backward()
+
+
+def rebuilt_in_a_loop(model, dataset, seed):
+    for epoch in range(90):
+        start = 1000 * epoch
+
+        def init(worker_id):
+            np.random.seed(start + 1)
+
+        for batch in DataLoader(dataset, num_workers=4, worker_init_fn=init):
+            model(batch).backward()
+
+
+def rebuilt_by_a_hook(dataset, current_epoch):
+    def init(worker_id):
+        np.random.seed(current_epoch + 1)
+
+    return DataLoader(dataset, num_workers=4, worker_init_fn=init)
+
+
+class Module:
+    def train_dataloader(self):
+        return rebuilt_for(self.dataset, self.trainer.current_epoch, self.trainer.max_epochs)
+
+
+def rebuilt_for(dataset, number, most):
+    def init(worker_id):
+        np.random.seed(number + 1)
+        random.seed(most + 1)  # expect
+
+    return DataLoader(dataset, num_workers=4, worker_init_fn=init)

@@ -370,3 +370,31 @@ class Rebuilding:
         init = partial(by_configured_persistence, seed=self.config.seed)
         keep = self.config.get("persistent_workers", False)
         return DataLoader(Noisy(), num_workers=4, worker_init_fn=init, persistent_workers=keep)
+
+
+def nested(seed):
+    def by_id_and_seed(worker_id):
+        np.random.seed(seed + worker_id)  # expect
+
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=by_id_and_seed)
+    yield DataLoader(Noisy(), num_workers=4, worker_init_fn=lambda one: np.random.seed(seed + one))  # expect
+
+
+def nested_for_an_epoch(seed, epoch):
+    def by_id_and_epoch(worker_id):
+        np.random.seed(1000 * epoch + seed + worker_id)
+
+    return DataLoader(Noisy(), num_workers=4, worker_init_fn=by_id_and_epoch)
+
+
+def nested_over_epochs(model, seed):
+    for epoch in range(90):
+        for batch in nested_for_an_epoch(seed, epoch):
+            model(batch).backward()
+
+
+def nested_with_persistent_workers(seed):
+    def by_id_and_seed(worker_id):
+        np.random.seed(seed + worker_id)
+
+    return DataLoader(Noisy(), num_workers=4, worker_init_fn=by_id_and_seed, persistent_workers=True)

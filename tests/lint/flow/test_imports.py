@@ -247,3 +247,20 @@ def test_words_are_looked_for_in_the_sub_project(load: Load) -> None:
     one, two = (file.module.bindings[name][0].node for file, name in zip(project.files, "xy", strict=True))
     assert project.mentions(one, "set_epoch")
     assert not project.mentions(two, "set_epoch")
+
+
+def test_pictures_in_notebooks_hold_no_words(load: Load) -> None:
+    cell = '{"cells": [{"cell_type": "code", "source": ["%s"], "outputs": [{"data": {"image/png": "%s"}}]}]}'
+    picture = "iVBORw0KGgo" * 40 + "/mmcv/" + "aGVsbG8x" * 40
+    files = {
+        "one/README.md": "",
+        "one/main.py": "x = 1",
+        "one/seen.ipynb": cell % ("y = 1", picture),
+        "two/README.md": "",
+        "two/main.py": "y = 1",
+        "two/seen.ipynb": cell % ("import mmcv", picture),
+    }
+    project = load(files, unlinted=tuple(name for name in files if not name.endswith("main.py")))
+    one, two = (file.module.bindings[name][0].node for file, name in zip(project.files, "xy", strict=True))
+    assert not project.mentions(one, "mmcv")
+    assert project.mentions(two, "mmcv")
