@@ -100,8 +100,27 @@ def _is_endless(value: Value) -> bool:
             return False
 
 
-def is_guarded(program: Program, call: ast.Call, functions: tuple[Scope, ...], depth: int = 3) -> bool:
-    """Whether StopIteration is caught, here or by all that call this function for a sample."""
+def is_guarded(program: Program, call: ast.Call, functions: tuple[Scope, ...]) -> bool:
+    """Whether StopIteration is caught, here or by all that call this function for a sample, however far above.
+
+    The first of ``functions`` is what the loader calls."""
+    waiting = [call]
+    passed: set[Scope] = set()
+    while waiting:
+        one = waiting.pop()
+        function = enclosing.function_of(program, one)
+        if _is_caught(program, one) or function in passed:
+            continue
+        passed.add(function)
+        around = [frame.call for frame in call_graph.callers(program, function)]
+        around = [above for above in around if enclosing.function_of(program, above) in functions]
+        if not around or function is functions[0]:
+            return False
+        waiting.extend(around)
+    return True
+
+
+def _is_caught(program: Program, call: ast.Call) -> bool:
     child: ast.AST = call
     for above in enclosing.ancestors(program, call):
         if isinstance(above, FunctionDefinition | ast.Lambda):
@@ -109,9 +128,7 @@ def is_guarded(program: Program, call: ast.Call, functions: tuple[Scope, ...], d
         if isinstance(above, TryStatement) and child in above.body and any(_catches(one) for one in above.handlers):
             return True
         child = above
-    around = [frame.call for frame in call_graph.callers(program, enclosing.function_of(program, call)) if depth]
-    around = [one for one in around if enclosing.function_of(program, one) in functions]
-    return bool(around) and all(is_guarded(program, one, functions, depth - 1) for one in around)
+    return False
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:

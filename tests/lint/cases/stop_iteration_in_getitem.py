@@ -414,3 +414,146 @@ class FromManySources(Dataset):
 
     def __getitem__(self, index):
         return next(self.drawn[index % len(self.drawn)])
+
+
+class Clips(Dataset):
+    """What is caught far above the reader is caught."""
+
+    def __init__(self, paths):
+        self.frames = iter(paths)
+
+    def __getitem__(self, index):
+        for _ in range(10):
+            try:
+                return self.fetch(index)
+            except Exception as error:
+                print(error)
+                index += 1
+        raise RuntimeError("no clip can be read")
+
+    def fetch(self, index):
+        return self.read(index)
+
+    def read(self, index):
+        return self.decode(index)
+
+    def decode(self, index):
+        return self.pick(index)
+
+    def pick(self, index):
+        return self.again(index) if index % 2 else next(self.frames)
+
+    def again(self, index):
+        return self.pick(index - 1)
+
+
+class ClipsOfTwo(Dataset):
+    """One of the ways down has nothing around it."""
+
+    def __init__(self, paths):
+        self.frames = iter(paths)
+
+    def __getitem__(self, index):
+        try:
+            return self.fetch(index)
+        except Exception:
+            return self.decode(index)
+
+    def fetch(self, index):
+        return self.read(index)
+
+    def read(self, index):
+        return self.decode(index)
+
+    def decode(self, index):
+        return self.pick(index)
+
+    def pick(self, index):
+        return next(self.frames)  # expect
+
+
+class ClipsOfAnother(Dataset):
+    """Another error is caught."""
+
+    def __init__(self, paths):
+        self.frames = iter(paths)
+
+    def __getitem__(self, index):
+        try:
+            return self.fetch(index)
+        except OSError:
+            return None
+
+    def fetch(self, index):
+        return self.pick(index)
+
+    def pick(self, index):
+        return next(self.frames)  # expect
+
+
+class ClipsCaughtInAHandler(Dataset):
+    """The call stands in the handler, which catches nothing itself."""
+
+    def __init__(self, paths):
+        self.frames = iter(paths)
+
+    def __getitem__(self, index):
+        try:
+            return index
+        except Exception:
+            return self.fetch(index)
+
+    def fetch(self, index):
+        return self.pick(index)
+
+    def pick(self, index):
+        return next(self.frames)  # expect
+
+
+class ClipsInTheMiddle(Dataset):
+    def __init__(self, paths):
+        self.frames = iter(paths)
+
+    def __getitem__(self, index):
+        return self.fetch(index)
+
+    def fetch(self, index):
+        try:
+            return self.read(index)
+        except StopIteration:
+            raise IndexError(index) from None
+
+    def read(self, index):
+        return self.decode(index)
+
+    def decode(self, index):
+        return self.pick(index)
+
+    def pick(self, index):
+        return self.last(index)
+
+    def last(self, index):
+        return next(self.frames)
+
+
+class ClipsAgain(Dataset):
+    """Calls itself, and is called by the loader."""
+
+    def __init__(self, paths):
+        self.frames = iter(paths)
+
+    def __getitem__(self, index):
+        return self[index - 1] if index % 2 else next(self.frames)  # expect
+
+
+class ClipsAgainByName(Dataset):
+    def __init__(self, paths):
+        self.frames = iter(paths)
+
+    def __getitem__(self, index):
+        if index % 2:
+            try:
+                return self.__getitem__(index - 1)
+            except Exception:
+                return None
+        return next(self.frames)  # expect
