@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_dataloader.probe.host import capacity, clocks
+from pytest_dataloader.errors import NotMeasured
+from pytest_dataloader.probe.host import capacity, child_process, clocks
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader.batch_storages import CompactCollate, tensors
 from pytest_dataloader.probe.loader.settings import settings_of
@@ -36,6 +38,8 @@ _LARGE_BYTES = 2_000_000
 """Batches of so much are not to become larger. Four times as large, those of one tensor of up to 131 kB gave 3.0 to 5.6
 times as many samples a second, of 0.5 MB 1.6 to 3.6, of 1 MB 1.3 to 1.7, of 4 MB 1.1 to 1.5, of 8 MB 0.8 to 1.0 times
 (benchmarks/batch_bytes.py, two runs)."""
+_CHILD_SECONDS = 10.0
+"""A trial in a child may take so much longer than it measures."""
 _LONG_START_SECONDS = 1.0
 """No change is tried where the first batch takes longer: each trial starts anew."""
 
@@ -121,7 +125,8 @@ def _try(
     now = settings_of(loader)
 
     def trial(which: Any, given: LoaderSettings) -> Trial:
-        return measure_trial(which, given, each, lambda _spent: None)
+        run = functools.partial(measure_trial, which, given, each, lambda _spent: None)
+        return run() if given.num_workers or not now.num_workers else _in_a_child(run, each)
 
     try:
         for number in range(_ROUNDS):
@@ -144,6 +149,24 @@ def _try(
     except Exception:  # as it is the loader works: whatever this is, the change brings it
         return None
     return TriedChange(text, min(rates) / max(without), max(rates))
+
+
+def _in_a_child(run: Callable[[], Trial], seconds: float) -> Trial:
+    """A trial without workers of a loader that has some, in a fork of this process: reading may change the dataset.
+
+    Raises NotMeasured where it gave nothing.
+    """
+
+    def alone() -> Trial:
+        import torch
+
+        torch.set_num_threads(1)  # the threads of the parent were not forked
+        return run()
+
+    found = child_process.ask(alone, seconds + _CHILD_SECONDS)
+    if not isinstance(found, Trial):
+        raise NotMeasured("the trial without workers gave nothing")
+    return found
 
 
 def _fits(before: Trial, settings: LoaderSettings) -> bool:
