@@ -34,18 +34,19 @@ NAMES = (
     "workers",
     "fds",
     "shm",
+    "order",
+    "randomness",
     "throughput",
     "stages",
     "memory",
-    "randomness",
-    "order",
     "shards",
     "resume",
     "portability",
     "transfer",
 )
-"""Every check, in the order in which a target runs them: what breaks a loader first, so that it is named at once; last
-the one that initialises an accelerator."""
+"""Every check, in the order in which a target runs them: what breaks a loader first, so that it is named at once; the
+samples before the rates, for which a loader without workers is read here, and often; last the one that initialises an
+accelerator."""
 BREAKAGE = "workers"
 """The check that says where a loader breaks: it runs also where another has seen it break."""
 PAIRED = ("compare",)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 import pytest_dataloader
 from pytest_dataloader import BadLimit, NotMeasured, checks
@@ -173,3 +173,26 @@ def test_the_first_check_of_a_loader_that_gives_nothing_says_so_for_the_others(f
 def test_no_further_worker_is_started_where_one_had_nothing_to_give() -> None:
     report = pytest_dataloader.diagnose(EMPTY[0], checks=["portability"])
     assert [start.method for start in report["portability"].starts] == ["fork"]
+
+
+class Normalised(Dataset[torch.Tensor]):
+    """Changes its rows in place by reading them, until they are 0."""
+
+    def __init__(self) -> None:
+        self.rows = [torch.arange(1.0, 9.0) + number for number in range(64)]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        row = self.rows[index]
+        row /= 512
+        return row.clone()
+
+
+def test_samples_are_looked_at_before_rates_are_measured() -> None:
+    """Without workers measuring a rate reads here, so often that a change by reading has worn off."""
+    loader = DataLoader(Normalised(), batch_size=8, shuffle=True)
+    report = pytest_dataloader.diagnose(loader, checks=["throughput", "order"], seconds=0.5)
+    assert report.verdicts["order"].outcome == "failed"
+    assert "changed in place by reading" in report.verdicts["order"].reason
