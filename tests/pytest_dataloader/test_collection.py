@@ -100,7 +100,7 @@ def test_nothing_is_collected_without_the_flag(declared: Project) -> None:
 
 def test_checks_named_on_the_command_line_are_collected_alone(declared: Project) -> None:
     found = declared.collected("--dataloader-checks=order, memory", "pyproject.toml")
-    assert found == [*TRAIN_MEMORY, "pyproject.toml::train::order", *VAL]
+    assert found == ["pyproject.toml::train::order", *TRAIN_MEMORY, *VAL]
     assert declared.collected("--dataloader-checks=fds", AD_HOC, "dataloader-target::quick") == [
         "dataloader-target::quick::fds"
     ]
@@ -121,7 +121,7 @@ def test_the_list_names_each_limit_with_the_checks_that_hold_it(declared: Projec
         "  min_samples_per_second = 2000  used by throughput",
         "  max_stall = 0.05               used by stages",
         "  max_worker_growth = 32.0 MB    used by memory",
-        "  without a limit: workers, fds, shm, randomness, order, shards, resume, portability",
+        "  without a limit: workers, fds, shm, order, randomness, shards, resume, portability",
         "",
         "val  nowhere:make",
         "  no limits: memory",
