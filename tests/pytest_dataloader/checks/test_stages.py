@@ -524,10 +524,11 @@ def test_a_slow_step_waits_for_nothing_and_a_fast_one_does() -> None:
 
 
 def test_without_workers_every_step_waits() -> None:
-    seen = measure(DataLoader(Waiting(), batch_size=4), setting=QUICK, step_ms=8)
-    assert 0.4 < seen.stall < 0.7
-    assert seen.simulated is not None
-    assert seen.simulated.keeps_up_at_ms == pytest.approx(8.2 * 19, rel=0.3)
+    runs = [measure(DataLoader(Waiting(), batch_size=4), setting=QUICK, step_ms=8) for _ in range(3)]
+    assert 0.4 < min(seen.stall for seen in runs) < 0.7
+    # What others do on the machine only adds to the time of a batch.
+    keeps_up_at_ms = [seen.simulated.keeps_up_at_ms for seen in runs if seen.simulated is not None]
+    assert min(keeps_up_at_ms) == pytest.approx(8.2 * 19, rel=0.3)
 
 
 def test_a_limit_that_is_clearly_kept_ends_the_measuring() -> None:
