@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from dataclasses import dataclass
 from typing import Literal
@@ -36,6 +37,17 @@ class Verdict:
 
 
 HEADLINE_CHARACTERS = 100
+_CODE = " " * 4
+
+
+def paragraphs(text: str) -> list[tuple[str, bool]]:
+    """The parts of an advice, and whether each is code: lines that are indented by four spaces, given without them.
+
+    >>> paragraphs("keep it in an array:\\n    a = 1\\n    b = 2\\ntried")
+    [('keep it in an array:', False), ('a = 1\\nb = 2', True), ('tried', False)]
+    """
+    runs = itertools.groupby(text.splitlines(), lambda line: line.startswith(_CODE))
+    return [("\n".join(line.removeprefix(_CODE) for line in lines), is_code) for is_code, lines in runs]
 
 
 def headline(reason: str) -> str:

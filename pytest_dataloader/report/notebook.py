@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dataloader.report.console import rendered
 from pytest_dataloader.report.terminal import drawing
+from pytest_dataloader.verdict import paragraphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _COLOURS = {"passed": "#1a7f37", "failed": "#cf222e", "inconclusive": "#9a6700", "not_measured": "#6e7781"}
 _DRAWING_COLUMNS = 72
 _CELL = "text-align:left;vertical-align:top"
+_PRE = '<pre style="margin:0 0 0 1em;line-height:1.2;font-family:monospace">{}</pre>'
 
 
 def notebook_table(records: Sequence[Record]) -> str:
@@ -32,8 +34,11 @@ def _cells(record: Record) -> Iterator[str]:
     parts = [escape(record.reason).replace("\n", "<br>")]
     drawn = "".join(rendered(each, _DRAWING_COLUMNS) for each in drawing(record)).rstrip()
     if drawn:
-        parts.append(f'<pre style="margin:0;line-height:1.2;font-family:monospace">{escape(drawn)}</pre>')
+        parts.append(_PRE.format(escape(drawn)))
     for advice in record.advice:
         code = f"<b>{escape(advice.code)}</b>: " if advice.code else ""
-        parts.append(f'<div style="white-space:pre-wrap">&rarr; {code}{escape(advice.text)}</div>')
+        text = "".join(
+            _PRE.format(escape(part)) if is_code else escape(part) for part, is_code in paragraphs(advice.text)
+        )
+        parts.append(f'<div style="white-space:pre-wrap">&rarr; {code}{text}</div>')
     yield f'<td style="{_CELL}">{"".join(parts)}</td>'

@@ -11,6 +11,7 @@ from pytest_dataloader.quantities import figure, percent, size
 from pytest_dataloader.report import ladder
 from pytest_dataloader.report.page import figures
 from pytest_dataloader.report.page.rules import explanation_of
+from pytest_dataloader.verdict import paragraphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +32,8 @@ class Remedy:
     check: str
     code: str
     address: str
-    text: str
+    paragraphs: tuple[tuple[str, bool], ...]
+    """Text, and whether it is code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +111,11 @@ def loaders_of(document: Mapping[str, Any]) -> list[Shown]:
 
 
 def environment_of(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a run was made on, name by name."""
+    """What a run was made on, name by name; what is not known is left out."""
     found = []
     for name, value in document["environment"].items():
+        if value is None:
+            continue
         words = size(value) if name.endswith("_bytes") else _value(value)
         found.append((name.removesuffix("_bytes").replace("_", " "), printable(words)))
     return found
@@ -127,7 +131,7 @@ def _shown(number: int, loader: Mapping[str, Any], charts: Sequence[figures.Figu
         description=printable(loader["description"]),
         checks=tuple(_judged(name, each) for name, each in gravest),
         changes=tuple(
-            Remedy(name, printable(one["code"]), explanation_of(one["code"]), printable(one["text"]))
+            Remedy(name, printable(one["code"]), explanation_of(one["code"]), tuple(paragraphs(printable(one["text"]))))
             for name, each in gravest
             for one in each["advice"]
         ),

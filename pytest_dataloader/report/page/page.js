@@ -93,10 +93,11 @@
     one(id)?.addEventListener("click", () => all("details.loader").forEach((each) => (each.open = open)));
   }
 
-  // Remedies are copied; a page opened as a file may have no clipboard of its own.
+  // Remedies are copied, of those with code the code; a page opened as a file may have no clipboard of its own.
   for (const button of all(".copy")) {
     button.addEventListener("click", async () => {
-      const text = button.previousElementSibling;
+      const remedy = button.previousElementSibling;
+      const text = remedy.querySelector("code") ?? remedy;
       try {
         await navigator.clipboard.writeText(text.textContent);
       } catch {

@@ -228,15 +228,36 @@ def test_a_remedy_is_copied_by_its_button(opened: Page) -> None:
     assert complaints(opened) == []
 
 
+def test_code_of_a_remedy_is_set_as_code_and_copied_without_the_words_around_it(
+    tab: Page, tmp_path: Path, evidence: dict[str, Any]
+) -> None:
+    advice = next(loader for loader in evidence["loaders"] if loader["checks"]["memory"]["advice"])["checks"]["memory"]
+    advice["advice"] = [{"code": "DL301", "text": "keep it in an array:\n    a = [\n        1]\n    b = a\ntried: 0 %"}]
+    document.write_page(tmp_path / "page.html", evidence, "2030-01-01 00:00 UTC")
+    tab.open(tmp_path / "page.html")
+    tab.evaluate("document.querySelector('li:has(code) .copy').click()")
+    tab.until("document.querySelector('li:has(code) .copy').textContent === 'Copied'")
+    assert tab.evaluate("document.querySelector('li code').textContent") == "a = [\n    1]\nb = a"
+    assert tab.evaluate("getSelection().toString()") in ("", "a = [\n    1]\nb = a")
+    shown = tab.evaluate("document.querySelector('li:has(code)').innerText").splitlines()
+    assert "tried: 0 %" in shown[-1]
+    assert shown[0].endswith("keep it in an array:")
+
+
 def test_a_quick_run_says_so_above_and_at_each_chart(tab: Page, tmp_path: Path, evidence: dict[str, Any]) -> None:
     evidence["environment"] |= {"quick": True, "project": "photos", "commit": "1a2b3c4"}
     document.write_page(tmp_path / "page.html", evidence, "2030-01-01 00:00 UTC")
     tab.open(tmp_path / "page.html")
     assert tab.evaluate("document.querySelector('h1').textContent") == "photos @ 1a2b3c4"
+    assert "1a2b3c4" in tab.evaluate("document.querySelector('.environment').textContent")
     assert tab.evaluate("document.title").startswith("photos @ 1a2b3c4: 2 failed")
     assert "quick run" in tab.evaluate("document.querySelector('header').textContent")
     captions = tab.evaluate("[...document.querySelectorAll('figcaption')].map(each => each.textContent)")
     assert all(caption.endswith("Quick run: few samples.") for caption in captions)
+    evidence["environment"]["commit"] = None
+    document.write_page(tmp_path / "page.html", evidence, "2030-01-01 00:00 UTC")
+    tab.open(tmp_path / "page.html")
+    assert "commit" not in tab.evaluate("document.querySelector('.environment').textContent")
 
 
 def test_hostile_names_are_text(tab: Page, tmp_path: Path, evidence: dict[str, Any]) -> None:
