@@ -129,7 +129,8 @@ def import_all() -> None:
         importlib.import_module(name)
     for module in pkgutil.walk_packages(pytest_dataloader.__path__, "pytest_dataloader."):
         if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+            with contextlib.suppress(ModuleNotFoundError):  # the callback of a trainer that is not installed
+                importlib.import_module(module.name)
     gc.freeze()
 
 
