@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 import tempfile
+from multiprocessing import util
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,6 +13,9 @@ if TYPE_CHECKING:
 
 _SETTING = "tempdir"
 """What processes hand on to those that they start (``multiprocessing.util.get_temp_dir``)."""
+
+_AFTER_WORKERS = -100
+"""As multiprocessing removes a folder of its own: after the workers that still run were ended and joined."""
 
 
 def share_with_workers() -> Callable[[], None]:
@@ -20,6 +25,8 @@ def share_with_workers() -> Callable[[], None]:
         return lambda: None
     folder = tempfile.TemporaryDirectory(prefix="pymp-", ignore_cleanup_errors=True)
     settings[_SETTING] = folder.name
+    # A worker that is still alive as the folder is removed may put a socket there: once more where all have ended.
+    util.Finalize(None, shutil.rmtree, args=(folder.name,), kwargs={"ignore_errors": True}, exitpriority=_AFTER_WORKERS)
 
     def remove() -> None:
         settings[_SETTING] = None

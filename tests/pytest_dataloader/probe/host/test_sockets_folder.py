@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 from multiprocessing import util
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +32,33 @@ def test_a_worker_that_is_killed_leaves_no_folder(tmp_path: Path, monkeypatch: p
     assert [path.name for path in tmp_path.rglob("socket")] == ["socket"]
     remove()
     assert not [*tmp_path.iterdir()]
+
+
+BUSY = """
+import multiprocessing, time
+from pathlib import Path
+from multiprocessing import util
+from pytest_dataloader.probe.host.sockets_folder import share_with_workers
+
+def make_sockets():
+    while True:
+        for number in range(50):
+            Path(util.get_temp_dir(), str(number)).touch()
+
+remove = share_with_workers()
+folder = Path(util.get_temp_dir())
+worker = multiprocessing.get_context("fork").Process(target=make_sockets, daemon=True)
+worker.start()
+while not [*folder.iterdir()]:
+    time.sleep(0.01)
+remove()
+"""
+
+
+def test_a_folder_that_a_worker_still_uses_goes_with_the_worker(tmp_path: Path) -> None:
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", BUSY], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
+        assert not [*tmp_path.iterdir()]
 
 
 def test_a_folder_that_this_process_has_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
