@@ -61,8 +61,11 @@ bound 2.7 times."""
 MOST_KINDS = 16
 """Classes that share a constructor and are looked for under other names."""
 
-SPAWNERS = {"spawn": 1, "start_processes": 1, "Process": 0, "Thread": 0, "elastic_launch": 0}
+SPAWNERS = {"spawn": 1, "start_processes": 1, "Process": 0, "Thread": 0, "elastic_launch": 0, "notebook_launcher": 0,
+            "launch": 0}  # fmt: skip
 """Functions that call one of their arguments with ``args``, after so many arguments of their own (the rank)."""
+PASSES_ON = frozenset({"launch"})
+"""Those that may be given the arguments one by one: Lightning's ``fabric.launch(run, x)`` calls ``run(fabric, x)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,20 @@ def _candidates(program: Program, scope: Scope) -> list[ast.Call]:
         names += (name for kind in kinds[:MOST_KINDS] for name in _carried(program, kind.scope.name))
     elif not scope.is_method:
         names += _carried(program, scope.name)
-    return [call for name in dict.fromkeys((*names, *SPAWNERS)) for call in program.modules.calls.get(name, ())]
+    found = [call for name in dict.fromkeys((*names, *SPAWNERS)) for call in program.modules.calls.get(name, ())]
+    if scope.name == "__init__" and scopes.PICKED not in names:
+        found += _of_chosen(program)
+    return found
+
+
+def _of_chosen(program: Program) -> list[ast.Call]:
+    """The calls of what a function gives, ``get_trainer(name)(loader)``, whose file may not have been read yet."""
+    calls = [
+        call
+        for call in program.modules.calls.get(scopes.PICKED, ())
+        if called(call.func)[:1].islower()  # else an object is made and called
+    ]
+    return calls if len(calls) <= MOST_CARRIED else []
 
 
 def _carried(program: Program, name: str) -> list[str]:
@@ -410,7 +426,10 @@ def _spawned(program: Program, frame: Frame, parameter: Parameter, own: int) -> 
     at = params.index(parameter.param)
     if at < own:
         return Number()
-    given = arguments.given(program, frame.call, ("fn", "args"), "args").symbolic
+    by_name = called(frame.call) in PASSES_ON
+    given = arguments.given(program, frame.call, () if by_name else ("fn", "args"), "args").symbolic
+    if by_name and isinstance(given, Absent):
+        return arguments.passed_on(program, frame.call, parameter.param, ("fn", *(one.name for one in params[1:])))
     if isinstance(given, Collection) and given.items is not None and at - own < len(given.items):
         return given.items[at - own]
     return UNKNOWN

@@ -127,6 +127,8 @@ def _loaders(program: Program, value: Value) -> Iterator[Loader | None]:
             yield from (
                 loader for one in value.inner for part in alternatives(one) for loader in _loaders(program, part)
             )
+        case Collection(kind="generator", node=ast.GeneratorExp() as lazy):
+            yield from (loader for loader in loaders_iterated(program, lazy.generators[0].iter)[0])
         case Instance():
             found = dict.fromkeys(batches_in(program.resolve(calls.iterated(program, value))))
             yield from _of_given(program, value, found) if found else ()

@@ -17,6 +17,7 @@ from dl_lint.flow.values import (
     CpuCount,
     Derived,
     External,
+    Generated,
     Instance,
     Loader,
     Made,
@@ -32,7 +33,8 @@ from dl_lint.flow.values import (
 from dl_lint.pipeline import datasets, loaders, loops, trainers, training
 from dl_lint.sight import escape
 from dl_lint.sight.facts import At, DatasetSight, Fact, LoaderSight, LoopSight, Sight
-from dl_lint.source.syntax import advanced, begun, called
+from dl_lint.source.syntax import FunctionDefinition, advanced, begun, called
+from dl_lint.transfers import training_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 NO_LOADER = "no loader"
 FED = "the loader made there"
 """What is said of a loader that is known, with the place of its construction."""
+NO_DATASET = "no dataset"
+"""What is said of a loader of a library that takes none."""
 
 
 def survey(project: Project) -> Sight:
@@ -115,6 +119,8 @@ def _unrecognised(project: Project, known: Iterable[ast.Call]) -> Iterator[ast.C
 def _dataset(project: Project, ways: list[Loader]) -> Fact:
     given = [project.argument(one, "dataset") for one in ways]
     values = [one for argument in given for one in alternatives(argument.value) if one != NONE]
+    if all(isinstance(one, Absent) for one in values):
+        return Fact("known", NO_DATASET)  # it samples a graph, or makes its samples
     known = list(dict.fromkeys(text for one in values if (text := _described(one)) is not None))
     lost = [one for one in values if _described(one) is None]
     if known and not lost:
@@ -198,15 +204,19 @@ def _uses(project: Project) -> dict[ast.Call, Fact]:
 
 
 def _training_loops(project: Project) -> Iterator[LoopSight]:
+    """The loops around backward passes; where no optimizer steps, a gradient is asked for to look at it."""
     fed = {loop.node: loop for loop in loops.loader_loops(project)}
     seen: set[ast.AST] = set()
     for step in effects.backward_passes(project):
         for around in _paths(project, step):
-            if around[0] not in seen:
-                seen.add(around[0])
-                over = next((fed[one] for one in around if one in fed), None)
-                fact = _fed_by(project, over) if over is not None else _unfed(project, around)
-                yield LoopSight(_at(project, around[0]), fact)
+            if around[0] in seen:
+                continue
+            seen.add(around[0])
+            over = next((fed[one] for one in around if one in fed), None)
+            if over is not None:
+                yield LoopSight(_at(project, around[0]), _fed_by(project, over))
+            elif training_steps.changes_weights(project, around[-1], enclosing.function_of(project, around[-1])):
+                yield LoopSight(_at(project, around[0]), _unfed(project, around))
     yield from _steps_of_trainers(project)
 
 
@@ -226,9 +236,12 @@ def _fed_by(project: Project, loop: loops.LoaderLoop) -> Fact:
 
 
 def _unfed(project: Project, around: tuple[LoopNode, ...]) -> Fact:
-    """Of a loop that no loader is known to feed: it may draw on none."""
-    drawn = [expr for loop in around for expr in _iterated(project, loop)]
-    lost = [expr for expr in drawn if not all(map(_is_plain, alternatives(project.value(expr))))]
+    """Of a loop that goes over no loader that is known: what it draws on by hand, or that it needs none."""
+    drawn = list(dict.fromkeys(expr for loop in around for expr in _iterated(project, loop, around)))
+    found = next((one for expr in drawn for one in loops.loaders_iterated(project, expr)[0]), None)
+    if found is not None:
+        return Fact("known", FED, at=_at(project, found.call))
+    lost = [expr for expr in drawn if not all(_is_plain(project, one) for one in alternatives(project.value(expr)))]
     if not lost:
         return Fact("known", NO_LOADER)
     origins = [
@@ -238,23 +251,27 @@ def _unfed(project: Project, around: tuple[LoopNode, ...]) -> Fact:
     return _unknown(project, worst, worst.node, worst.detail)
 
 
-def _iterated(project: Project, loop: LoopNode) -> Iterator[ast.expr]:
-    """What a loop goes over, and the iterators from which it draws by hand."""
+def _iterated(project: Project, loop: LoopNode, around: tuple[LoopNode, ...]) -> Iterator[ast.expr]:
+    """What a loop goes over, and the iterators from which its function draws by hand in one of the loops around."""
     if not isinstance(loop, ast.While):
         yield loop.iter
     for call in enclosing.function_of(project, loop).calls:
         iterator = advanced(call)
-        if iterator is not None and loop in enclosing.loops_around(project, call):
+        if iterator is not None and any(one in around for one in project.repeating(call)):
             yield iterator
 
 
-def _is_plain(value: Value) -> bool:
+def _is_plain(project: Project, value: Value) -> bool:
     """Whether something holds no batches of a loader, whatever it is iterated for: numbers, texts, what code lists."""
     match value:
         case Made(name=name):
-            return name.rpartition(".")[2] in ("range", "trange")
-        case Wrapped(inner=inner):
-            return all(_is_plain(one) for part in inner for one in alternatives(part))
+            return name.startswith("numpy.") or name.rpartition(".")[2] in ("range", "trange")
+        case Generated(element=element) if not provenance.is_known(project, element):
+            return False
+        case Collection(kind="generator", node=ast.GeneratorExp() as lazy):
+            return all(_is_plain(project, one) for one in alternatives(project.value(lazy.generators[0].iter)))
+        case Wrapped(inner=inner) | Generated(inner=inner):
+            return all(_is_plain(project, one) for part in inner for one in alternatives(part))
         case _:
             return isinstance(value, Collection | Const | Number | Option | Table | Tensor)
 
@@ -268,16 +285,34 @@ def _steps_of_trainers(project: Project) -> Iterator[LoopSight]:
 
 
 def _of_trainer(project: Project, step: Scope) -> Fact:
-    fed = [one for one in trainers.taken(project) if one.trains and project.are_near(one.node, step.node or one.node)]
-    if fed:
-        return Fact("known", FED, at=_at(project, fed[0].loader.call))
     cls = step.parent
     assert cls is not None
     assert step.node is not None
+    given = [one for one in trainers.taken(project) if one.trains]
+    fed = [one for one in given if project.are_near(one.node, step.node)]
+    fed = fed or [one for one in given if _are_made_together(project, Class(cls), one.node)]
+    if fed:
+        nearest = next((one for one in fed if project.are_near(one.loader.call, step.node)), fed[0])
+        return Fact("known", FED, at=_at(project, nearest.loader.call))
     if not project.modules.calls.get(cls.name) and not classes.subclasses(project, Class(cls)):
         return Fact("open", f"nothing here makes a `{cls.name}`", "left to the caller", _at(project, step.node))
     return Fact("lost", f"the trainer of `{cls.name}` is given no loader that is known", "what a library returns",
                 _at(project, step.node))  # fmt: skip
+
+
+def _are_made_together(project: Project, cls: Class, hook: ast.AST) -> bool:
+    """Whether a method that gives a trainer its loader is of a class, or of one that some file makes beside it."""
+    owner = project.scope_of(hook).parent if isinstance(hook, FunctionDefinition) else None
+    if owner is None or owner.kind != "class":
+        return False
+    if Class(owner) in classes.lineage(project, cls):
+        return True
+    made, beside = (
+        {enclosing.function_of(project, call).file for one in (each, *classes.subclasses(project, each))
+         for call in project.modules.calls.get(one.scope.name, ())}
+        for each in (cls, Class(owner))
+    )  # fmt: skip
+    return not made.isdisjoint(beside)
 
 
 # --- datasets ------------------------------------------------------------------------------

@@ -98,11 +98,11 @@ def _of_unknown_batches(program: Program, known: Collection[ast.AST]) -> Iterato
             outer = enclosing.function_of(program, at)
             if outer.node in known or call_graph.is_of_suite(outer.file.path):  # a test takes a few steps
                 continue
-            if _changes_weights(program, around[-1], outer):
+            if changes_weights(program, around[-1], outer):
                 yield Step(around[0], outer)
 
 
-def _changes_weights(program: Program, loop: LoopNode, function: Scope) -> bool:
+def changes_weights(program: Program, loop: LoopNode, function: Scope) -> bool:
     """Whether an optimizer steps in a loop; else a gradient is asked for, to look at it."""
     calls = list(calls_in(program, loop, function))
     entered = call_graph.reachable(program, *(scope for call in calls for scope in call_graph.entered(program, call)))

@@ -216,6 +216,14 @@ CALLS = {
         "import torch.multiprocessing as mp\ndef f(rank, x):\n    probe(x)\nmp.spawn(f, args=(1,), nprocs=2)",
         "1",
     ),
+    "a function that Lightning's Fabric launches": (
+        "import lightning as L\ndef f(fabric, x, y=2):\n    probe(x)\n    probe(y)\nL.Fabric().launch(f, 1)",
+        "1\n2",
+    ),
+    "a function that detectron2 launches": (
+        "from detectron2.engine import launch\ndef f(x):\n    probe(x)\nlaunch(f, 8, num_machines=1, args=(1,))",
+        "1",
+    ),
     "a function of a process": (
         "from multiprocessing import Process\ndef f(x):\n    probe(x)\nProcess(target=f, args=(1,)).start()",
         "1",

@@ -152,17 +152,40 @@ LOOPS = {
         "for batch in DataLoader(Images([])):\n    for piece in range(4): loss(batch).backward()",
         ["the loader made there"],
     ),
-    "over nothing but steps": ("for step in range(100): loss(step).backward()", ["no loader"]),
+    "over a loader's batches, each changed by a generator": (
+        "for batch in (torch.flip(one, [0]) for one in DataLoader(Images([]))): loss(batch).backward()",
+        ["the loader made there"],
+    ),
+    "over the pieces of a batch that its function draws by hand": (
+        "def pieces(batch):\n    for at in range(4): yield batch[at]\n"
+        "def step(stream):\n    for piece in pieces(next(stream)): loss(piece).backward()\n"
+        "stream = iter(DataLoader(Images([])))\nfor number in range(9):\n    step(stream)\n    optimizer.step()",
+        ["the loader made there"],
+    ),
+    "over nothing but steps": (
+        "for step in range(100):\n    loss(step).backward()\n    optimizer.step()",
+        ["no loader"],
+    ),
+    "over what a generator makes": (
+        "def noise():\n    for step in range(9): yield torch.rand(step)\n"
+        "for x in noise():\n    loss(x).backward()\n    optimizer.step()",
+        ["no loader"],
+    ),
+    "over what a generator makes of what nobody knows": (
+        "for batch in (torch.flip(one, [0]) for one in somewhere):\n    loss(batch).backward()\n    optimizer.step()",
+        ["lost: iterated in its own way: `(torch.flip(one, [0]) for one in somewhere)`"],
+    ),
+    "no optimizer steps: a gradient is looked at": ("for x in somewhere: loss(x).backward()", []),
     "over what nobody knows": (
-        "for batch in somewhere: loss(batch).backward()",
+        "for batch in somewhere:\n    loss(batch).backward()\n    optimizer.step()",
         ["lost: iterated in its own way: `somewhere`"],
     ),
     "that draws by hand": (
-        "stream = somewhere.batches()\nwhile True: loss(next(stream)).backward()",
+        "stream = somewhere.batches()\nwhile True:\n    loss(next(stream)).backward()\n    optimizer.step()",
         ["lost: iterated in its own way: `stream`"],
     ),
     "of a function that nobody calls": (
-        "def train(batches):\n    for batch in batches: loss(batch).backward()",
+        "def train(batches):\n    for batch in batches:\n        loss(batch).backward()\n        optimizer.step()",
         ["open: left to the caller: nothing here calls `train`"],
     ),
 }
@@ -172,6 +195,47 @@ LOOPS = {
 def test_what_feeds_a_training_loop(load: Load, name: str) -> None:
     code, expected = LOOPS[name]
     assert [told(one.loader) for one in seen(load, code).loops] == expected
+
+
+TRAINERS = {
+    "a method that a base has": (
+        """
+class Base(L.LightningModule):
+    def __init__(self, loader): self.loader = loader
+    def train_dataloader(self): return self.loader
+""",
+        "L.Trainer().fit(Mine(DataLoader(Images([]))))",
+    ),
+    "a data module that is made beside it": (
+        """
+class Data(L.LightningDataModule):
+    def train_dataloader(self): return DataLoader(Images([]))
+class Base(L.LightningModule): pass
+""",
+        "L.Trainer().fit(Mine(), datamodule=Data())",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRAINERS)
+def test_a_step_is_fed_by_a_project_that_it_builds_on(load: Load, name: str) -> None:
+    base, end = TRAINERS[name]
+    program = load(
+        {
+            "core/pyproject.toml": "[project]",
+            "core/base.py": f"import lightning as L\n{START}{base}",
+            "recipe/pyproject.toml": "[project]",
+            "recipe/train.py": "import lightning as L\nfrom core.base import *\nclass Mine(Base):\n"
+            f"    def training_step(self, batch, index): return batch.sum()\n{end}",
+        }
+    )
+    assert [told(one.loader) for one in survey(program).loops] == ["the loader made there"]
+
+
+def test_a_loader_of_a_graph_has_no_dataset(load: Load) -> None:
+    code = "from torch_geometric.loader import NeighborLoader\nfor batch in NeighborLoader(sys.argv, [10]): pass"
+    [loader] = seen(load, code).loaders
+    assert told(loader.dataset) == "no dataset"
 
 
 def test_datasets_and_what_fetching_reads(load: Load) -> None:
@@ -237,6 +301,37 @@ def test_sight_says_what_was_lost_and_where(project: Project) -> None:
         "    dataset lost: a name that nothing binds: `nowhere`, at main.py:14",
     ]
     assert "main.py:15" not in lost
+
+
+CHOSEN = {
+    "train.py": """
+from torch.utils.data import DataLoader
+from trainers.choice import get_trainer
+def main(name):
+    get_trainer(name)(DataLoader([1, 2], num_workers=2)).train()
+""",
+    "trainers/choice.py": """
+from . import plain, fast
+def get_trainer(name):
+    Trainer = plain.Trainer if name == 'plain' else fast.Trainer
+    return Trainer
+""",
+    "trainers/plain.py": """
+class Trainer:
+    def __init__(self, loader):
+        self.loader = loader
+    def train(self):
+        for batch in self.loader:
+            self.loss(batch).backward()
+            self.optimizer.step()
+""",
+}
+
+
+def test_a_class_is_called_by_what_a_function_of_a_file_without_any_loader_gives(project: Project) -> None:
+    project.write(CHOSEN | {"trainers/fast.py": CHOSEN["trainers/plain.py"], "trainers/__init__.py": ""})
+    lines = project.lint("--sight", ".").out.splitlines()
+    assert "training loops: their loader        2      0      0" in lines
 
 
 def test_sight_is_there_for_programs(project: Project) -> None:

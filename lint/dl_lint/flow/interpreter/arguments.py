@@ -104,7 +104,12 @@ def _bound(program: Program, frame: Frame, param: Param) -> Value:
         )
     if param.kind == "kwargs":
         return _rest(program, frame.call, frame.scope)
-    found = given(program, frame.call, positions, param.name).symbolic
+    return passed_on(program, frame.call, param, positions)
+
+
+def passed_on(program: Program, call: ast.Call, param: Param, positions: tuple[str, ...]) -> Value:
+    """What a call gives for a parameter, or its default; UNKNOWN where it has none."""
+    found = given(program, call, positions, param.name).symbolic
     return operations.found(found, program.symbolic(param.default) if param.default is not None else UNKNOWN)
 
 
