@@ -167,6 +167,7 @@ def _of_chosen(program: Program) -> list[ast.Call]:
         call
         for call in program.modules.calls.get(scopes.PICKED, ())
         if called(call.func)[:1].islower()  # else an object is made and called
+        and called(call.func) not in ("get", "getattr")  # settings choose the class, and give its arguments too
     ]
     return calls if len(calls) <= MOST_CARRIED else []
 
