@@ -7,6 +7,10 @@ the time (it takes the right to raise priorities); --truths keeps it for the nex
 often the interval held the truth, how often the machine was said to be busy, how many times the interval's ends are
 apart, how much more CPU time a sample took, and what figure and lower end were of the truth. The machine's own load
 comes on top: read "others" first.
+
+On 2026-11-28, ten runs each: 79, 97, 97, 100, 99 and 99 of 100 at these loads, 571 of 600. At load 0 the
+truth is to blame: real-time priority alone makes "tiny" 1.6 times as fast (medians of eight), and with either priority
+"copying, here" changes by a factor of two within minutes.
 """
 
 from __future__ import annotations
