@@ -1082,6 +1082,14 @@ def test_without_pagemap_the_totals_still_name_the_attribute(build: Callable[[],
     assert "pagemap is withheld" in reason
 
 
+def test_totals_still_name_the_attribute_where_the_heap_is_full_of_holes() -> None:
+    full: list[tuple[int, ...]] = [(at, at, at) for at in range(400_000, 1_600_000)]
+    for at in range(0, len(full), 120):
+        full[at] = ()  # a hole on every second page: what is made next lies in these
+    seen = measured(COPIES["beside an unread one"][1](), sources=Sources(pages=None))
+    assert (seen.kind, seen.attribute) == ("copy_on_access", "dataset.rows"), seen.attributes
+
+
 def test_without_any_source_nothing_is_claimed_but_leaks_are_still_seen() -> None:
     blind = Sources(None, None)
     seen = measured(COPIES["list"][1](), sources=blind)
