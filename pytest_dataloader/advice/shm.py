@@ -65,6 +65,10 @@ def _advice(evidence: Shm) -> Iterator[Advice]:
         yield removal(evidence.names)
     most = max(evidence.predicted_peak_bytes, evidence.peak_bytes)
     if (evidence.capacity_bytes and most > evidence.capacity_bytes) or evidence.exhausted:
+        if evidence.uint8_saves_bytes >= evidence.batch_bytes / 2 > 0:
+            narrow = size(evidence.batch_bytes - evidence.uint8_saves_bytes)
+            text = f"return images as uint8 and convert them on the device: a batch of {narrow}"
+            yield Advice("", f"{text} instead of {size(evidence.batch_bytes)}")
         yield Advice(
             "",
             "lower num_workers, prefetch_factor or batch_size, or enlarge /dev/shm (docker run --shm-size=2g)",

@@ -69,6 +69,7 @@ def _evidence(loader: Any, asked: Demand, seen: Usage) -> Shm:
         storages_per_batch=asked.shape.storages,
         batch_bytes=asked.shape.batch_bytes,
         unshown_bytes=asked.payload.unshown_bytes,
+        uint8_saves_bytes=asked.payload.uint8_saves_bytes,
         handed_over=seen.handed_over,
         open_after_epochs=tuple(map(leaks.segments_of, seen.main)),
         open_after_leaving=tuple(map(leaks.segments_of, seen.main_left_early)),

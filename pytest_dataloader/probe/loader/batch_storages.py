@@ -110,22 +110,121 @@ class CompactCollate:
         batch = self.collate(samples)
         scale = _scaled(batch)
         shown_little = {address for address, size in scale.storages.items() if 2 * scale.shown[address] < size}
-        return _compact(batch, shown_little, 0)
+        return with_leaves(batch, lambda leaf, _path: _compact(leaf, shown_little))
 
 
-def _compact(part: Any, shown_little: set[int], depth: int) -> Any:
+def _compact(leaf: Any, shown_little: set[int]) -> Any:
     import torch
 
-    if isinstance(part, torch.Tensor):
-        return part.clone() if shown_little.intersection(storage_addresses(part)) else part
-    if type(part).__name__ == "ndarray" and part.dtype.kind in "biuf":
+    if isinstance(leaf, torch.Tensor):
+        return leaf.clone() if shown_little.intersection(storage_addresses(leaf)) else leaf
+    if type(leaf).__name__ == "ndarray" and leaf.dtype.kind in "biuf":
         with contextlib.suppress(TypeError, ValueError):  # a type or strides that torch does not have
-            return torch.from_numpy(part if part.flags.writeable else part.copy())
+            return torch.from_numpy(leaf if leaf.flags.writeable else leaf.copy())
+    return leaf
+
+
+@dataclass(frozen=True, slots=True)
+class EightBits:
+    """A tensor of a batch whose values are 256 steps of one size, as of a uint8 image, in numbers of a wider type."""
+
+    path: str
+    """In the batch: ``[1]['image']``."""
+    type: str
+    bytes: int
+    uint8_bytes: int
+
+
+def eight_bit_fields(batch: Any) -> tuple[EightBits, ...]:
+    """The tensors of a batch that uint8 would hold, but for a scale and an offset of each channel.
+
+    Certain for the samples looked at, the first two: they must have so many numbers, in so many steps, that no other
+    data would by chance.
+    """
+    found = []
+    for path, leaf in leaves_by_path(batch):
+        with contextlib.suppress(Exception):  # no tensor, or one whose numbers are elsewhere
+            array = leaf.numpy()
+            if array.dtype.name in _WIDE and _is_eight_bit(array):
+                found.append(EightBits(path, array.dtype.name, array.nbytes, array.size))
+    return tuple(found)
+
+
+_WIDE = ("float32", "float64", "int32", "int64")
+_MOST_CHANNELS = 4
+_LEAST_NUMBERS = 4096
+"""In a channel: fewer could have 256 values because there are no more of them."""
+_FEW_STEPS = 16
+"""Values from which their spacing says that they are steps; integers from 0 to 255 are themselves."""
+
+
+def _is_eight_bit(array: Any) -> bool:
+    looked = array[:2] if array.ndim and array.shape[0] > _MOST_CHANNELS else array
+    if any(sample.min() == sample.max() for sample in looked):
+        return False  # a sample of one value says nothing of its type
+    axes = [axis for axis, size in enumerate(looked.shape) if size <= _MOST_CHANNELS]
+    return any(
+        all(_are_steps(looked.take(at, axis)) for at in range(looked.shape[axis])) for axis in reversed(axes)
+    ) or _are_steps(looked)
+
+
+def _are_steps(numbers: Any) -> bool:
+    import numpy as np
+
+    flat = numbers.reshape(-1)
+    if flat.size < _LEAST_NUMBERS or np.unique(flat[:: flat.size // _LEAST_NUMBERS]).size > 256:
+        return False
+    values = np.unique(flat)
+    if not 1 < values.size <= 256:
+        return False
+    if values[0] >= 0 and values[-1] <= 255 and (values == values.round()).all():
+        return True
+    steps = (values - values[0]) / np.diff(values).min()
+    return bool(values.size >= _FEW_STEPS and steps[-1] < 255.5 and np.abs(steps - steps.round()).max() < 0.1)
+
+
+@dataclass(slots=True)
+class Uint8Collate:
+    """A collate function whose batches have uint8 in some fields: with torch's own, the samples have."""
+
+    collate: Callable[[Any], Any]
+    paths: frozenset[str]
+
+    def __call__(self, samples: Any) -> Any:
+        from torch.utils.data import default_collate
+
+        if self.collate is default_collate:
+            return self.collate([with_leaves(sample, self._narrow) for sample in samples])
+        return with_leaves(self.collate(samples), self._narrow)
+
+    def _narrow(self, leaf: Any, path: str) -> Any:
+        import numpy as np
+        import torch
+
+        if path not in self.paths:
+            return leaf
+        if isinstance(leaf, torch.Tensor):
+            return leaf.to(torch.uint8)
+        with np.errstate(invalid="ignore"):  # the values are of no matter
+            return leaf.astype(np.uint8)
+
+
+def leaves_by_path(part: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """What plain containers of a batch or a sample hold, each with its path in it: ``[1]['label']``."""
+    if depth < _DEPTH and type(part) in (dict, list, tuple):
+        for key, value in part.items() if isinstance(part, dict) else enumerate(part[:_PARTS]):
+            yield from leaves_by_path(value, f"{path}[{key!r}]", depth + 1)
+    else:
+        yield path, part
+
+
+def with_leaves(part: Any, change: Callable[[Any, str], Any], path: str = "", depth: int = 0) -> Any:
+    """A batch or a sample with other leaves: what ``change`` makes of each, given its path in it."""
     if depth < _DEPTH and type(part) in (dict, list, tuple):
         pairs = part.items() if isinstance(part, dict) else enumerate(part)
-        made = [(key, _compact(value, shown_little, depth + 1)) for key, value in pairs]
+        made = [(key, with_leaves(value, change, f"{path}[{key!r}]", depth + 1)) for key, value in pairs]
         return dict(made) if isinstance(part, dict) else type(part)(value for _, value in made)
-    return part
+    return change(part, path)
 
 
 def _scaled(thing: Any) -> _Scale:

@@ -97,3 +97,5 @@ class Shm(ResourceUse):
     """The same after each epoch that was left early."""
     unshown_bytes: int = 0
     """Of ``batch_bytes``, those that no tensor of the batch shows: views carry their whole storage."""
+    uint8_saves_bytes: int = 0
+    """Of ``batch_bytes``, those that uint8 would not take for the tensors whose values it would hold."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_dataloader.probe.host.child_process import Child
 from pytest_dataloader.probe.internals import torch_worker_loop
-from pytest_dataloader.probe.loader.batch_storages import weigh
+from pytest_dataloader.probe.loader.batch_storages import eight_bit_fields, weigh
 from pytest_dataloader.probe.loader.coordination import workers_told
 
 _MOST_BATCHES = 3
@@ -31,6 +31,8 @@ class Payload:
     error: str = ""
     unshown_bytes: int = 0
     """Of storages, beyond what their tensors show."""
+    uint8_saves_bytes: int = 0
+    """Of tensors whose values uint8 would hold, beyond what it would take."""
 
     @property
     def known(self) -> bool:
@@ -48,7 +50,12 @@ def weigh_batch(thing: Any) -> Payload:
     """
     weight = weigh(thing)
     pages = sum(-(-size // _PAGE) * _PAGE for size in weight.storage_bytes)
-    return Payload(len(weight.storage_bytes), pages, unshown_bytes=weight.shared_bytes - weight.tensor_bytes)
+    return Payload(
+        len(weight.storage_bytes),
+        pages,
+        unshown_bytes=weight.shared_bytes - weight.tensor_bytes,
+        uint8_saves_bytes=sum(field.bytes - field.uint8_bytes for field in eight_bit_fields(thing)),
+    )
 
 
 def weigh_first_batches(loader: Any) -> Payload:
@@ -67,10 +74,9 @@ def _weigh_as_worker(loader: Any, child: Child) -> None:
     seen: list[Payload] = []
 
     def tell(error: str) -> None:
-        storages, size, unshown = (
-            max((getattr(each, name) for each in seen), default=0) for name in ("storages", "bytes", "unshown_bytes")
-        )
-        child.tell(pickle.dumps(Payload(storages, size, len(seen), error, unshown)))
+        names = ("storages", "bytes", "unshown_bytes", "uint8_saves_bytes")
+        most = {name: max((getattr(each, name) for each in seen), default=0) for name in names}
+        child.tell(pickle.dumps(Payload(**most, batches=len(seen), error=error)))
         child.sleep()
 
     tasks = torch_worker_loop.first_tasks(loader, _MOST_BATCHES)

@@ -63,6 +63,7 @@ def aggregate(
         shared_bytes_per_batch=instrumented.weight.shared_bytes,
         piped_bytes_per_batch=instrumented.weight.piped_bytes,
         array_bytes_per_batch=instrumented.weight.array_bytes,
+        eight_bit_fields=instrumented.eight_bit_fields,
         batches=meter.batches,
         stamped_batches=len(seen.batch_stamps),
         epochs=meter.epochs,

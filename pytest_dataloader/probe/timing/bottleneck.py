@@ -118,6 +118,12 @@ def cost_more(seen: Stages) -> bool:
     ) and alone * COSTLY_WORKERS_RATIO < handed_over
 
 
+def suits_uint8(seen: Stages) -> bool:
+    """Whether handing batches over holds the loader up, and uint8 would make these much smaller."""
+    handed_over = seen.bottleneck in ("collate", "send", "receive", "pin") and not is_by_sampler(seen)
+    return bool(seen.workers) and handed_over and seen.uint8_saves_bytes_per_batch >= MUCH_BYTES
+
+
 def describe_rates(seen: Stages) -> tuple[str, str]:
     """Samples per second without workers, and with them at most."""
     return figure(seen.alone_samples_per_second), figure(1e3 / best_ms_with_workers(seen))
@@ -134,6 +140,10 @@ def describe_follow_up(seen: Stages) -> str:
     if seen.workers and seen.unshown_bytes_per_batch >= MUCH_BYTES:
         shown, crossing = size(seen.tensor_bytes_per_batch), size(seen.shared_bytes_per_batch)
         found += f"\ntensors of {shown} per batch are views, which send {crossing} through shared memory"
+    if suits_uint8(seen):
+        field = max(seen.eight_bit_fields, key=lambda each: each.bytes)
+        sizes = f"{size(field.bytes)} per batch, {size(field.uint8_bytes)} as uint8"
+        found += f"\n{field.path or 'a batch'} is {field.type} with at most 256 values: {sizes}"
     times = seen.sample_times
     if times is not None and times.reads is not None and times.reads_again:
         each, held = size(times.reads.bytes / times.reads.samples), size(times.reads.file_bytes)

@@ -11,6 +11,7 @@ from pytest_dataloader.probe.host.interference import QUIET, Quietness
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pytest_dataloader.probe.loader.batch_storages import EightBits
     from pytest_dataloader.probe.loader.counting import CountedBy
     from pytest_dataloader.probe.timing.cost import Cost
     from pytest_dataloader.probe.timing.sample_times import SampleTimes
@@ -201,6 +202,8 @@ class Stages:
     """Of the first batch, what is pickled and crosses by a pipe, numpy's arrays among it."""
     array_bytes_per_batch: int = 0
     """Of these, numpy's arrays."""
+    eight_bit_fields: tuple[EightBits, ...] = ()
+    """Of the first batch, the fields whose values uint8 would hold."""
     batches_per_epoch: int = 0
     """0 where it is not known."""
     batches: int = 0
@@ -231,6 +234,11 @@ class Stages:
     def unshown_bytes_per_batch(self) -> int:
         """What crosses by shared memory because tensors are views of larger storages."""
         return max(0, self.shared_bytes_per_batch - self.tensor_bytes_per_batch)
+
+    @property
+    def uint8_saves_bytes_per_batch(self) -> int:
+        """What would not cross if the fields whose values uint8 would hold were uint8."""
+        return sum(field.bytes - field.uint8_bytes for field in self.eight_bit_fields)
 
     @property
     def crossing_bytes_per_batch(self) -> int:

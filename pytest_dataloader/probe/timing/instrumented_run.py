@@ -27,7 +27,7 @@ from pytest_dataloader.probe.internals.envelopes import (
     stamp_before,
     stamp_cheap,
 )
-from pytest_dataloader.probe.loader.batch_storages import BatchWeight, tensors, weigh
+from pytest_dataloader.probe.loader.batch_storages import BatchWeight, EightBits, eight_bit_fields, tensors, weigh
 from pytest_dataloader.probe.loader.borrowing import Borrowed
 from pytest_dataloader.probe.loader.counting import count_samples
 from pytest_dataloader.probe.loader.positions import NAMED_SAMPLES, count_indices_in, leading_indices, length_of
@@ -149,6 +149,7 @@ class InstrumentedLoader(Borrowed):
         """Of the first batch."""
         self.weight = BatchWeight()
         """The same, by the ways that it goes."""
+        self.eight_bit_fields: tuple[EightBits, ...] = ()
         self._period_ns = 0.0
         self._spent_ns = 0.0
         self._working_ns = self._worked = 0
@@ -325,6 +326,7 @@ class InstrumentedLoader(Borrowed):
         self.tensors, self.tensor_bytes = len(held), sum(part.element_size() * part.numel() for part in parts)
         with contextlib.suppress(Exception):  # what came may not go again
             self.weight = weigh(batch)
+        self.eight_bit_fields = eight_bit_fields(batch)
 
     def _began(self, now: Moment) -> None:
         workers = [worker.pid for worker in self.workers]

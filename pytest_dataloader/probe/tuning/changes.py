@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.errors import NotMeasured
 from pytest_dataloader.probe.host import capacity, child_process, clocks
 from pytest_dataloader.probe.internals import torch_private
-from pytest_dataloader.probe.loader.batch_storages import CompactCollate, tensors
+from pytest_dataloader.probe.loader.batch_storages import CompactCollate, Uint8Collate, tensors
 from pytest_dataloader.probe.loader.settings import settings_of
-from pytest_dataloader.probe.timing.bottleneck import MUCH_BYTES, cost_more, is_by_sampler
+from pytest_dataloader.probe.timing.bottleneck import MUCH_BYTES, cost_more, is_by_sampler, suits_uint8
 from pytest_dataloader.probe.timing.evidence import TriedChange
 from pytest_dataloader.probe.timing.stragglers import STRAGGLES
 from pytest_dataloader.probe.tuning.batch_sizes import hindrance, resized
@@ -77,6 +77,9 @@ def _changes(loader: Any, seen: Stages) -> Iterator[tuple[str, Any, LoaderSettin
         yield "torch.from_numpy() of the arrays in a batch", compact(loader), now
     elif seen.workers and seen.unshown_bytes_per_batch >= MUCH_BYTES:
         yield "clone() of the views in a batch", compact(loader), now
+    if suits_uint8(seen):
+        path = max(seen.eight_bit_fields, key=lambda each: each.bytes).path
+        yield f"{path or 'a batch'} as uint8, converted on the device,", as_uint8(loader, seen), now
     if cost_more(seen):
         yield "num_workers=0", loader, replace(now, num_workers=0, persistent_workers=False)
     elif stage in ("read", "fetch", "collate"):
@@ -101,6 +104,12 @@ def combined(loader: Any) -> Any:
 def compact(loader: Any) -> Any:
     """A shallow copy of a loader whose batches have tensors in place of arrays, and copies in place of views."""
     return torch_private.shallow_copy(loader, collate_fn=CompactCollate(loader.collate_fn))
+
+
+def as_uint8(loader: Any, seen: Stages) -> Any:
+    """A shallow copy of a loader whose batches have uint8 in the fields whose values it would hold."""
+    paths = frozenset(field.path for field in seen.eight_bit_fields)
+    return torch_private.shallow_copy(loader, collate_fn=Uint8Collate(loader.collate_fn, paths))
 
 
 def _workers(seen: Stages) -> int:

@@ -120,6 +120,11 @@ VERDICTS = {
         replace(SEEN, shortage="5 batches are 20.0 MB", exhausted=NO_SPACE, predicted_peak_bytes=20_000_000), "failed",
         "5 batches are 20.0 MB\nthe loader was not run", ("",), in_full=True,
     ),
+    "uint8 would fit": Judgement(
+        replace(SEEN, shortage="too much", predicted_peak_bytes=20_000_000, batch_bytes=4_000_000,
+                uint8_saves_bytes=3_000_000),
+        "failed", "too much\nthe loader was not run", ("", ""), in_full=True,
+    ),
     "may not fit": Judgement(replace(SEEN, predicted_peak_bytes=8_000_001), "passed", PEAK, ("",)),
     "may just fit": Judgement(replace(SEEN, predicted_peak_bytes=8_000_000), "passed", PEAK),
     "the peak was higher than there is": Judgement(
