@@ -134,8 +134,9 @@ def _world(found: Simulation, size: int, whole: View, *, same_seeds: bool) -> Wo
     each = (getattr(loader, "batch_size", None) or 1) if by_batches or loader.drop_last else 1
     drops = bool(loader.drop_last or getattr(sampling.inner_sampler(loader), "drop_last", False))
     rest = whole.batches - sum(view.batches for view in views)
-    if by_batches and len({view.batches for view in views}) == 1 and 0 < rest < size:  # the last round is left out
-        each, drops = max(view.largest_batch for view in views), True
+    if by_batches and len({view.batches for view in views}) == 1 and 0 < abs(rest) < size:
+        # The last round of batches is left out, or filled up.
+        each, drops = max(view.largest_batch for view in views), drops or rest > 0
     # To whole batches of all ranks, as accelerate does; its IterableDatasetShard has each worker do so.
     batch = loader.batch_size or getattr(batches, "batch_size", None) or 1
     streams = torch_private.reads_by_iteration(loader)
@@ -211,7 +212,8 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
         return Verdict("inconclusive", f"{sentences.world(doubtful)}: {doubts}{part}")
     seen = sentences.healthy_worlds(evidence, worlds)
     padded = any(world.padding for world in worlds)
-    advice = (sentences.DO_NOT_PAD,) if padded and not evidence.shuffles else ()
+    in_order = not evidence.shuffles and all(world.same_order for world in worlds)
+    advice = (sentences.DO_NOT_PAD,) if padded and in_order else ()
     if evidence.same_seeds_needed:
         seen += "\nonly if all ranks have the same random state"
         seen += "" if evidence.own_states is None else sentences.otherwise(evidence.own_states, evidence.size)

@@ -167,7 +167,7 @@ def by_sets(rank: int, world_size: int) -> DataLoader[Any]:
 
 
 class Buckets(Sampler[list[int]]):
-    """Batches of four to nine rows, dealt out; ``rounds`` of them are left out at the end."""
+    """Batches of four to nine rows, dealt out; ``rounds`` of them are left out at the end, -1 fills the last one up."""
 
     def __init__(self, rank: int, world_size: int, rounds: int) -> None:
         self.rank, self.world_size, self.rounds = rank, world_size, rounds
@@ -176,6 +176,9 @@ class Buckets(Sampler[list[int]]):
         ends = itertools.accumulate(itertools.cycle(range(4, 10)))
         cuts = [0, *itertools.takewhile(lambda end: end < SIZE, ends), SIZE]
         batches = [list(range(begin, end)) for begin, end in itertools.pairwise(cuts)]
+        if self.rounds < 0:
+            yield from [*batches, *batches[: -len(batches) % self.world_size]][self.rank :: self.world_size]
+            return
         whole = len(batches) // self.world_size * self.world_size - self.world_size * self.rounds
         yield from batches[self.rank : whole : self.world_size]
 
@@ -186,6 +189,10 @@ def in_buckets(rank: int, world_size: int) -> DataLoader[Any]:
 
 def in_too_few_buckets(rank: int, world_size: int) -> DataLoader[Any]:
     return DataLoader(Rows(SIZE), batch_sampler=Buckets(rank, world_size, int(world_size > 1)))
+
+
+def in_filled_buckets(rank: int, world_size: int) -> DataLoader[Any]:
+    return DataLoader(Rows(SIZE), batch_sampler=Buckets(rank, world_size, -1))
 
 
 def in_padded_batches(rank: int, world_size: int) -> DataLoader[Any]:
@@ -235,6 +242,7 @@ CLEAN = {
     "own sampler": Case(lambda: reshuffles),
     "sets of rows": Case(lambda: by_sets),
     "buckets of which the rest is left out": Case(lambda: in_buckets, "samples dropped at the end"),
+    "buckets of which the last round is filled up": Case(lambda: in_filled_buckets, "samples repeated by padding"),
     "batches dealt out, padded": Case(lambda: in_padded_batches, "samples repeated by padding"),
     "stream by both": Case(stream(by_both)),
     "stream by both, no workers": Case(stream(by_both, 0)),

@@ -82,7 +82,8 @@ def overlap(shares: Mapping[int, RankShare], world_size: int) -> Overlap:
     repeated = sum(times - 1 for times in union.values()) * one_in
     complete = all(share.all_given if by == "indices" else share.all_read for _, share in ranked)
     drops = any(share.drops for _, share in ranked)
-    slack = world_size * (first.batch_size if drops else 1) - 1
+    filled_up = first.by_batches and len({share.batches for _, share in ranked}) == 1
+    slack = world_size * (first.batch_size if drops or filled_up else 1) - 1
     if by == "contents":  # streams are padded to whole batches of all ranks, by each worker
         each = world_size * first.batch_size * max(1, len(first.contents)) - 1
         slack = each if complete and len({count.total() for count in counts}) == 1 else 0

@@ -54,6 +54,9 @@ class RankShare:
     shuffles: bool = False
     drops: bool = False
     batch_size: int = 1
+    """Of a batch sampler, that of its largest batch."""
+    by_batches: bool = False
+    """Whether a sampler shares out whole batches."""
     sampler: str = ""
     dataset: str = ""
 
@@ -77,7 +80,8 @@ def rank_share(loader: Any, *, seconds: float) -> RankShare:
         for number in range(2):
             tell(number)
             run.epoch(seconds=seconds, most=_MOST_READ)
-        given = list(itertools.chain.from_iterable(run.epochs[0].given.indices))
+        each = run.epochs[0].given.indices
+        given = list(itertools.chain.from_iterable(each))
         all_given = run.epochs[0].given.exhausted
         if not iterable and not all_given:
             tell(0)
@@ -85,6 +89,8 @@ def rank_share(loader: Any, *, seconds: float) -> RankShare:
     made = [_by_worker(epoch.samples) for epoch in run.epochs]
     one_in = (1 if iterable else thinning(len(given))), thinning(sum(map(len, made[0])))
     batches = getattr(loader, "batch_sampler", None)
+    by_batches = batches is not None and sampling.named_sampler(loader) is batches
+    largest = max(map(len, each), default=1) if by_batches else 1
     return RankShare(
         size=0 if iterable else length_of(loader.dataset),
         iterable=iterable,
@@ -100,7 +106,8 @@ def rank_share(loader: Any, *, seconds: float) -> RankShare:
         covers=_covers(loader),
         shuffles=sampling.shuffles(loader),
         drops=bool(loader.drop_last or getattr(sampling.inner_sampler(loader), "drop_last", False)),
-        batch_size=getattr(batches, "batch_size", None) or loader.batch_size or 1,
+        batch_size=max(getattr(batches, "batch_size", None) or loader.batch_size or 1, largest),
+        by_batches=by_batches,
         sampler=type(sampling.named_sampler(loader)).__name__,
         dataset=type(loader.dataset).__name__,
     )

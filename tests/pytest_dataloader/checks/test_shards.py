@@ -164,16 +164,24 @@ OF_WORLDS = {
         "2, 4 ranks: disjoint and complete\nsamples repeated by padding: 1 with 2 ranks", in_full=True,
     ),
     "a padded evaluation": Judgement(
-        simulated(replace(WORLD, padding=1), replace(FOUR, padding=3), shuffles=False), "passed",
+        simulated(
+            replace(WORLD, padding=1, same_order=True), replace(FOUR, padding=3, same_order=True), shuffles=False
+        ), "passed",
         "2, 4 ranks: disjoint and complete\nsamples repeated by padding: 1 with 2 ranks, 3 with 4 ranks",
         ("DL409",), in_full=True,
+    ),
+    "padded, in another order in each epoch": Judgement(
+        simulated(replace(WORLD, padding=1), shuffles=False), "passed",
+        "2 ranks: disjoint and complete\nsamples repeated by padding: 1 with 2 ranks", in_full=True,
     ),
     "cut": Judgement(
         simulated(WORLD, replace(FOUR, dropped=3)), "passed",
         "2, 4 ranks: disjoint and complete\nsamples dropped at the end: 3 with 4 ranks", in_full=True,
     ),
     "right with the same random state": Judgement(
-        simulated(replace(WORLD, padding=1), shuffles=False, same_seeds_needed=True, partly=("in part",)),
+        simulated(
+            replace(WORLD, padding=1, same_order=True), shuffles=False, same_seeds_needed=True, partly=("in part",)
+        ),
         "inconclusive",
         "2 ranks: disjoint and complete\nsamples repeated by padding: 1 with 2 ranks\n"
         "only if all ranks have the same random state\n"
@@ -327,6 +335,7 @@ TWINS = (
     "distributed sampler, padded",
     "own sampler",
     "sets of rows",
+    "buckets of which the last round is filled up",
     "batches dealt out, padded",
     "stream in whole batches",
 )

@@ -68,6 +68,24 @@ def test_padding_is_told_and_no_fault() -> None:
     )
 
 
+@pytest.mark.parametrize(("batches", "outcome"), [((8, 8), "passed"), ((8, 7), "failed")])
+def test_a_round_of_batches_that_is_filled_up_is_padding(batches: tuple[int, int], outcome: str) -> None:
+    dealt = [[*range(48)], [*range(48, 84), *range(12)]]
+    shares = [
+        indexed(rows, size=84, batches=many, batch_size=12, by_batches=True)
+        for rows, many in zip(dealt, batches, strict=True)
+    ]
+    assert said(*shares).outcome == outcome
+    assert said(*(dataclasses.replace(share, by_batches=False) for share in shares)).outcome == "failed"
+
+
+def test_a_rank_tells_its_largest_batch_and_who_deals_batches_out() -> None:
+    by_hand = rank_share(DataLoader(Rows(8), batch_sampler=[[0, 1], [2, 3, 4], [5, 6, 7]]), seconds=5)
+    assert (by_hand.batch_size, by_hand.by_batches) == (3, True)
+    by_torch = rank_share(DataLoader(Rows(8), batch_size=2), seconds=5)
+    assert (by_torch.batch_size, by_torch.by_batches) == (2, False)
+
+
 def test_ranks_that_read_all_are_a_fault_though_each_shuffles() -> None:
     verdict = said(*(indexed(shuffled(rank), shuffles=True) for rank in range(2)))
     assert verdict.outcome == "failed"
