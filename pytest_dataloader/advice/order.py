@@ -30,6 +30,7 @@ def describe_order_faults(evidence: Order) -> str:
 def describe_order(evidence: Order) -> str:
     """What was seen of an order without faults."""
     samples = counted(evidence.samples[0], "sample")
+    chosen = evidence.repeated > 0 or evidence.left_out > evidence.dropped_last
     if evidence.iterable and evidence.partly:
         return f"{samples} of a stream: no two workers start with the same samples{coverage(evidence.partly)}"
     if evidence.unseen_batches:
@@ -37,13 +38,16 @@ def describe_order(evidence: Order) -> str:
         headline = f"{samples}: no duplicates"
         facts = [f"the epoch ended {least} before its len(): these were not seen"]
     else:
-        headline, facts = f"{samples}: no duplicates, none missing", []
+        came = f"as often as {evidence.sampler} gives each" if chosen else "no duplicates, none missing"
+        headline, facts = f"{samples}: {came}", []
     if evidence.reshuffled:
         headline += ", reshuffled each epoch"
     if evidence.passes > 1:
         facts.append(f"an epoch is {evidence.passes} passes over the data")
-    if evidence.repeated or evidence.left_out > evidence.dropped_last:
-        facts.append(f"{evidence.sampler} repeats {evidence.repeated:,} and leaves out {evidence.left_out:,} by itself")
+    if chosen:
+        left_out = f"leaves out {evidence.left_out:,} of {evidence.size:,}"
+        always = ", the last ones in every epoch" if evidence.never_read else ""
+        facts.append(f"it repeats {evidence.repeated:,} and {left_out}{always}")
     if evidence.dropped_last:
         size = evidence.samples[0] if evidence.iterable else evidence.size
         facts.append(f"drop_last drops {evidence.dropped_last:,} of {size:,} samples in every epoch")
@@ -98,6 +102,8 @@ def field_advice(evidence: Order) -> tuple[Advice, ...]:
         )
         for field in _doubles(evidence)
     ]
+    if evidence.never_read:
+        found.append(Advice("", "shuffle all indices, then cut them to whole batches: the last are never read"))
     if evidence.recurring >= _SHALLOW:
         found.append(Advice("", "in training, enlarge the shuffle buffer, or store samples shuffled"))
     if _lonely(evidence):

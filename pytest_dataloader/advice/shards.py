@@ -47,11 +47,11 @@ def uncovered(seen: World, size: int) -> str:
     return f"{several}, {seen.lost:,} by none" if seen.lost else several
 
 
-def otherwise(seen: World, size: int) -> str:
+def otherwise(seen: World, size: int) -> list[str]:
     """What the shares are where each rank has a random state of its own."""
     parts = [uncovered(seen, size)] if seen.repeated or seen.lost else []
     parts += [f"{_batches(seen)} batches a rank"] if seen.unequal else []
-    return f"\notherwise {', and '.join(parts)}" if parts else ""
+    return [f"otherwise {', and '.join(parts)}"] if parts else []
 
 
 def unequal(subject: str, ranks: Sequence[int], batches: Sequence[int]) -> str:
@@ -119,8 +119,13 @@ def healthy_job(seen: Overlap) -> str:
 
 def healthy_worlds(evidence: Shards, seen: Sequence[World]) -> str:
     """What was seen of simulated ranks whose shares show no fault."""
-    ranks = f"{', '.join(str(each.world_size) for each in seen)} ranks"
-    facts = [f"{ranks}: disjoint and complete"]
+    sizes = sorted(each.world_size for each in seen)
+    unbroken = len(sizes) > 2 and sizes == [*range(sizes[0], sizes[-1] + 1)]
+    ranks = f"{f'{sizes[0]} to {sizes[-1]}' if unbroken else ', '.join(map(str, sizes))} ranks"
+    provided = " only if all ranks have the same random state" if evidence.same_seeds_needed else ""
+    facts = [f"{ranks}: disjoint and complete{provided}"]
+    if evidence.same_seeds_needed and evidence.own_states is not None:
+        facts += otherwise(evidence.own_states, evidence.size)
     if evidence.replaces:
         facts = [f"{ranks} sample with replacement, each on its own", "shards cannot be compared"]
     facts += [f"{world(each)} raise {each.error.splitlines()[0]}" for each in evidence.worlds if each.error]

@@ -37,6 +37,8 @@ from pytest_dataloader.probe.samples.worker_counts import counts_by_workers
 from pytest_dataloader.verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_dataloader.checks import Setting
     from pytest_dataloader.verdict import Outcome
 
@@ -142,7 +144,16 @@ def _evidence(
         last_batch=0 if iterable or not about.given_all else sampling.last_batch(loader, len(about.given)),
         batch_size=about.batch_size,
         shuffles=about.shuffles,
+        never_read=0 if iterable or cut or sampling.is_of_torch(loader) else _never_read(about, orders),
     )
+
+
+def _never_read(about: LoaderFacts, orders: Sequence[Sequence[Any]]) -> int:
+    """Samples at the end that both epochs leave out, where these are no whole batch and the others are shuffled."""
+    first, second = orders
+    left = about.size - len(first)
+    alike = about.given_all and first != second and set(first) == set(second) == set(range(len(first)))
+    return left if alike and 0 < left < about.batch_size else 0
 
 
 def _samples_in(epoch: TracedEpoch, about: LoaderFacts) -> int:

@@ -215,7 +215,5 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
     in_order = not evidence.shuffles and all(world.same_order for world in worlds)
     advice = (sentences.DO_NOT_PAD,) if padded and in_order else ()
     if evidence.same_seeds_needed:
-        seen += "\nonly if all ranks have the same random state"
-        seen += "" if evidence.own_states is None else sentences.otherwise(evidence.own_states, evidence.size)
         return Verdict("inconclusive", seen + part, (sentences.SAME_ORDER, *advice))
     return Verdict("passed", seen + part, advice)

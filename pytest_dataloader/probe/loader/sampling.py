@@ -38,6 +38,11 @@ def shuffles(loader: Any) -> bool:
     return getattr(sampler, "shuffle", False) is True or type(sampler).__name__ == "RandomSampler"
 
 
+def is_of_torch(loader: Any) -> bool:
+    """Whether a loader's sampler is one of torch's own."""
+    return type(inner_sampler(loader)).__module__.startswith("torch.")
+
+
 def is_distributed(loader: Any) -> bool:
     """Whether a loader's sampler gives one rank's share."""
     sampler = inner_sampler(loader)

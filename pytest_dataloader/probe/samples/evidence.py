@@ -59,6 +59,9 @@ class Order:
     batch_size: int = 1
     shuffles: bool = False
     fewer_workers: tuple[WorkerCount, ...] = ()
+    never_read: int = 0
+    """Samples at the end of the dataset, fewer than a batch, that a sampler of the user's gives in neither epoch though
+    it shuffles the others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,9 @@ from torch.utils.data import (
     DistributedSampler,
     IterableDataset,
     RandomSampler,
+    Sampler,
     Subset,
+    SubsetRandomSampler,
     get_worker_info,
 )
 
@@ -104,13 +106,18 @@ VERDICTS = {
     ),
     "a sampler that repeats": Judgement(
         replace(SEEN, repeated=4), "passed",
-        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
-        "RandomSampler repeats 4 and leaves out 0 by itself",
+        "96 samples: as often as RandomSampler gives each, reshuffled each epoch\n"
+        "it repeats 4 and leaves out 0 of 96",
     ),
     "a sampler that leaves out": Judgement(
         replace(SEEN, left_out=4), "passed",
-        "96 samples: no duplicates, none missing, reshuffled each epoch\n"
-        "RandomSampler repeats 0 and leaves out 4 by itself",
+        "96 samples: as often as RandomSampler gives each, reshuffled each epoch\n"
+        "it repeats 0 and leaves out 4 of 96",
+    ),
+    "a sampler that leaves out the end": Judgement(
+        replace(SEEN, left_out=4, never_read=4), "passed",
+        "96 samples: as often as RandomSampler gives each, reshuffled each epoch\n"
+        "it repeats 0 and leaves out 4 of 96, the last ones in every epoch", ("",),
     ),
     "drop_last": Judgement(
         replace(SEEN, size=101, dropped_last=5, left_out=5), "passed",
@@ -397,7 +404,7 @@ class Table(Dataset[Any]):
         (
             range(0, 64, 32),
             "passed",
-            "32 samples: no duplicates, none missing\nlist repeats 0 and leaves out 38",
+            "32 samples: as often as list gives each\nit repeats 0 and leaves out 38 of 70",
         ),
     ],
 )
@@ -405,6 +412,35 @@ def test_a_slice_is_the_samples_that_it_takes(starts: range, outcome: str, words
     loader = DataLoader(Table(), batch_size=None, sampler=[slice(start, start + 16) for start in starts])
     verdict = judge(measure(loader, setting=SETTING))
     assert (verdict.outcome, verdict.reason[: len(words)]) == (outcome, words)
+
+
+class CutFirst(Sampler[int]):
+    """Whole batches of eight, cut before or after they are shuffled."""
+
+    def __init__(self, size: int, *, cut_first: bool) -> None:
+        self.size, self.cut_first = size, cut_first
+
+    def __iter__(self) -> Iterator[int]:
+        whole = self.size // 8 * 8
+        yield from torch.randperm(whole if self.cut_first else self.size)[:whole].tolist()
+
+
+@pytest.mark.parametrize(
+    ("sampler", "never_read"),
+    [
+        (CutFirst(45, cut_first=True), 5),
+        (CutFirst(45, cut_first=False), 0),
+        (CutFirst(48, cut_first=True), 0),
+        (SubsetRandomSampler(range(40)), 0),
+        (range(40), 0),
+    ],
+    ids=["cut first", "shuffled first", "no rest", "a split", "in order"],
+)
+def test_samples_at_the_end_that_no_epoch_has_are_told(sampler: Any, never_read: int) -> None:
+    size = getattr(sampler, "size", 45)
+    seen = measure(DataLoader(Rows(size), 8, sampler=sampler), setting=SETTING)
+    advice = [each.text for each in judge(seen).advice]
+    assert (seen.never_read, any("never read" in text for text in advice)) == (never_read, never_read > 0)
 
 
 def test_what_drop_last_costs_is_stated() -> None:

@@ -183,18 +183,18 @@ OF_WORLDS = {
             replace(WORLD, padding=1, same_order=True), shuffles=False, same_seeds_needed=True, partly=("in part",)
         ),
         "inconclusive",
-        "2 ranks: disjoint and complete\nsamples repeated by padding: 1 with 2 ranks\n"
-        "only if all ranks have the same random state\n"
+        "2 ranks: disjoint and complete only if all ranks have the same random state\n"
+        "samples repeated by padding: 1 with 2 ranks\n"
         "in part", ("", "DL409"), in_full=True,
     ),
     "right with the same random state, and else not": Judgement(
         simulated(WORLD, same_seeds_needed=True, own_states=replace(UNEQUAL, repeated=5, lost=4)), "inconclusive",
-        "2 ranks: disjoint and complete\nonly if all ranks have the same random state\notherwise 5 of 96 samples "
+        "2 ranks: disjoint and complete only if all ranks have the same random state\notherwise 5 of 96 samples "
         "are read by several, 4 by none, and 5 to 7 batches a rank", ("",), in_full=True,
     ),
     "right with the same random state, and else unequal": Judgement(
         simulated(WORLD, same_seeds_needed=True, own_states=UNEQUAL), "inconclusive",
-        "2 ranks: disjoint and complete\nonly if all ranks have the same random state\notherwise 5 to 7 batches a "
+        "2 ranks: disjoint and complete only if all ranks have the same random state\notherwise 5 to 7 batches a "
         "rank", ("",), in_full=True,
     ),
 }  # fmt: skip
