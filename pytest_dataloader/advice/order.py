@@ -31,6 +31,10 @@ def describe_order(evidence: Order) -> str:
     """What was seen of an order without faults."""
     samples = counted(evidence.samples[0], "sample")
     chosen = evidence.repeated > 0 or evidence.left_out > evidence.dropped_last
+    if evidence.endless:
+        headline, facts = f"{samples}, as {evidence.sampler} gives them without end", []
+        facts += ["iterated anew, it gives the same order"] if evidence.reshuffled is False else []
+        return "\n".join([headline, *facts, *_notes(evidence)]) + coverage(evidence.partly)
     if evidence.iterable and evidence.partly:
         return f"{samples} of a stream: no two workers start with the same samples{coverage(evidence.partly)}"
     if evidence.unseen_batches:

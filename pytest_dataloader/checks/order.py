@@ -26,6 +26,7 @@ from pytest_dataloader.probe.samples.sequence import (
     dropped_of_stream,
     flat,
     indexed_faults,
+    is_endless,
     is_whole,
     iterable_faults,
     loader_facts,
@@ -117,6 +118,7 @@ def _evidence(
         part.append(f"the first {len(about.given):,} indices of the sampler were seen")
     seen = len(set(about.given))
     orders = [flat(epoch.given.indices) for epoch in epochs]
+    shared = min(map(len, orders))
     told_apart = about.shuffles or (orders[0] != orders[1] and not cut)
     held = not iterable or (whole and alone is not None and alone.complete)
     return Order(
@@ -128,7 +130,7 @@ def _evidence(
         repeated=0 if iterable or not about.given_all else len(about.given) - seen,
         left_out=about.size - seen if about.given_all and not iterable and about.size else 0,
         dropped_last=dropped_of_stream(epochs[0], about) if iterable else sampling.dropped_last(loader),
-        reshuffled=orders[0] != orders[1] if told_apart and not iterable else None,
+        reshuffled=orders[0][:shared] != orders[1][:shared] if told_apart and not iterable else None,
         compared=len(alone.first) if alone is not None and alone.steady and held else 0,
         samples_per_worker=tuple(len(made) for _, made in sorted(by_worker(epochs[0]).items())),
         workers=about.workers,
@@ -144,6 +146,7 @@ def _evidence(
         last_batch=0 if iterable or not about.given_all else sampling.last_batch(loader, len(about.given)),
         batch_size=about.batch_size,
         shuffles=about.shuffles,
+        endless=is_endless(epochs[0], about) and not iterable,
         never_read=0 if iterable or cut or sampling.is_of_torch(loader) else _never_read(about, orders),
     )
 

@@ -59,6 +59,8 @@ class Order:
     batch_size: int = 1
     shuffles: bool = False
     fewer_workers: tuple[WorkerCount, ...] = ()
+    endless: bool = False
+    """Whether the sampler has no length and goes on after as many indices as there are samples."""
     never_read: int = 0
     """Samples at the end of the dataset, fewer than a batch, that a sampler of the user's gives in neither epoch though
     it shuffles the others."""

@@ -41,6 +41,8 @@ class Given:
     cut: bool = False
     drew: bool = False
     """Whether the sampler drew from a global generator, as far as its first steps tell."""
+    lengths: tuple[int, ...] = ()
+    """What its len() said as it began and as it ended; none without one. Some know it only after an epoch."""
 
 
 class TracedSampler:
@@ -62,7 +64,7 @@ class TracedSampler:
         self._over = over
 
     def __iter__(self) -> Iterator[Any]:
-        given = Given()
+        given = Given(lengths=self._lengths())
         self._epochs.append(given)
         samples = 0
         iterator = iter(self._sampler if self._plan is None else self._plan)
@@ -75,6 +77,11 @@ class TracedSampler:
             samples += len(given.indices[-1])
             yield each
         given.exhausted = True
+        given.lengths += self._lengths()
+
+    def _lengths(self) -> tuple[int, ...]:
+        length = length_of(self._sampler)
+        return (length,) if length else ()
 
     def _next(self, iterator: Iterator[Any], given: Given) -> Any:
         """What the sampler gives next, and whether it drew for it: an order is mostly drawn at the first step."""

@@ -90,8 +90,6 @@ class LoaderFacts:
     hash_orders: tuple[HashOrder, ...] = ()
     divided: bool = False
     """Whether several ranks, of this job or by their sampler, divide what it reads."""
-    sampler_length: int = 0
-    """What len() of that sampler says; 0 without one."""
     weights: int = 0
     """How many samples the sampler has a weight for; 0 for one without weights."""
 
@@ -126,7 +124,6 @@ def loader_facts(
         batched=torch_private.reads_batches(loader),
         hash_orders=find_hash_orders([("dataset", loader.dataset), ("collate_fn", loader.collate_fn)]),
         divided=ranks > 1 or sampling.is_distributed(loader),
-        sampler_length=length_of(loader.batch_sampler if torch_private.reads_batches(loader) else loader.sampler),
         weights=length_of(getattr(sampling.inner_sampler(loader), "weights", None)),
     )
 
@@ -153,7 +150,7 @@ def indexed_faults(
     yield from _length_of_sampler(epochs[-1], about)
     orders = [flat(epoch.given.indices) for epoch in epochs]
     length = min(map(len, orders))
-    if length >= _TELLING and orders[0][:length] == orders[1][:length]:
+    if length >= _TELLING and orders[0][:length] == orders[1][:length] and not is_endless(epochs[0], about):
         if about.shuffles:
             yield OrderFault("not_reshuffled", about.sampler, "same order in both epochs, despite shuffling", length)
         elif about.written_down:
@@ -168,6 +165,11 @@ def indexed_faults(
     if alone is not None and not whole:
         yield from _unlike_alone(epochs, about, alone)
         yield from _shuffled_in_workers(epochs, about, alone)
+
+
+def is_endless(epoch: TracedEpoch, about: LoaderFacts) -> bool:
+    """Whether a sampler without a length goes on after as many indices as there are samples: it is iterated once."""
+    return not (epoch.given.lengths or about.given_all) and 0 < about.size < len(about.given)
 
 
 def _changed_by_reading(effect: SideEffect) -> OrderFault:
@@ -296,7 +298,8 @@ def _of_sampler(about: LoaderFacts) -> Iterator[OrderFault]:
 
 def _length_of_sampler(epoch: TracedEpoch, about: LoaderFacts) -> Iterator[OrderFault]:
     """A sampler whose len() is far from what it gives in a whole epoch; one that estimates it comes near."""
-    told, gives = about.sampler_length, len(epoch.given.indices)
+    gives = len(epoch.given.indices)
+    told = min(epoch.given.lengths, key=lambda length: abs(length - gives), default=0)
     if epoch.given.exhausted and told and not about.keeps_iterator and abs(told - gives) > max(1, _FEW * told):
         what = "batch" if about.batched else "sample"
         detail = f"len() is {counted(told, what)}, but an epoch has {gives:,}"

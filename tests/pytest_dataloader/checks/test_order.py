@@ -119,6 +119,13 @@ VERDICTS = {
         "96 samples: as often as RandomSampler gives each, reshuffled each epoch\n"
         "it repeats 0 and leaves out 4 of 96, the last ones in every epoch", ("",),
     ),
+    "a sampler without end": Judgement(
+        replace(SEEN, endless=True, reshuffled=False), "passed",
+        "96 samples, as RandomSampler gives them without end\niterated anew, it gives the same order", in_full=True,
+    ),
+    "a sampler without end, reshuffled": Judgement(
+        replace(SEEN, endless=True), "passed", "96 samples, as RandomSampler gives them without end", in_full=True,
+    ),
     "drop_last": Judgement(
         replace(SEEN, size=101, dropped_last=5, left_out=5), "passed",
         "96 samples: no duplicates, none missing, reshuffled each epoch\n"
@@ -441,6 +448,50 @@ def test_samples_at_the_end_that_no_epoch_has_are_told(sampler: Any, never_read:
     seen = measure(DataLoader(Rows(size), 8, sampler=sampler), setting=SETTING)
     advice = [each.text for each in judge(seen).advice]
     assert (seen.never_read, any("never read" in text for text in advice)) == (never_read, never_read > 0)
+
+
+class Endless(Sampler[int]):
+    """One long order from a seed of its own, which a training iterates once."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.shuffle = size, True
+
+    def __iter__(self) -> Iterator[int]:
+        generator = torch.Generator().manual_seed(3)
+        while True:
+            yield from torch.randperm(self.size, generator=generator).tolist()
+
+
+def test_a_sampler_that_does_not_end_is_not_asked_for_another_order() -> None:
+    verdict = judge(measure(DataLoader(Rows(SIZE), 8, sampler=Endless(SIZE), num_workers=2), setting=SETTING))
+    assert verdict.outcome == "passed"
+    assert "samples, as Endless gives them without end\niterated anew, it gives the same order" in verdict.reason
+
+
+class Growing(Sampler[int]):
+    """More samples in each epoch; its length is known at its start, or only at its end."""
+
+    def __init__(self, *, at_its_end: bool) -> None:
+        self.epoch, self.at_its_end = 0, at_its_end
+        self.length = 1
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __iter__(self) -> Iterator[int]:
+        gives = torch.randperm(40 + 20 * self.epoch).tolist()
+        self.length = len(gives)
+        yield from gives
+
+    def __len__(self) -> int:
+        return self.length if self.at_its_end else 40 + 20 * self.epoch
+
+
+@pytest.mark.parametrize("at_its_end", [False, True])
+def test_the_length_of_a_sampler_is_that_of_the_epoch(at_its_end: bool) -> None:
+    sampler = Growing(at_its_end=at_its_end)
+    seen = measure(DataLoader(Rows(SIZE), batch_size=None, sampler=sampler), setting=SETTING)
+    assert [fault.detail for fault in seen.faults] == []
 
 
 def test_what_drop_last_costs_is_stated() -> None:
