@@ -17,7 +17,7 @@ from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.samples.evidence import Order
 from pytest_dataloader.probe.samples.fields import fields_of, schema_faults
 from pytest_dataloader.probe.samples.provenance import TracedEpoch, traced
-from pytest_dataloader.probe.samples.reference import Reference, read_alone
+from pytest_dataloader.probe.samples.reference import Reference, random_among, read_alone
 from pytest_dataloader.probe.samples.sequence import (
     UNSURE_ORDERS,
     LoaderFacts,
@@ -26,6 +26,7 @@ from pytest_dataloader.probe.samples.sequence import (
     dropped_of_stream,
     flat,
     indexed_faults,
+    indices_unlike_alone,
     is_endless,
     is_whole,
     iterable_faults,
@@ -85,6 +86,9 @@ def measure(loader: Any, *, setting: Setting) -> Order:
         compares = loader.num_workers and singly
         effect = find_side_effect(loader, indices, seconds=min(seconds, _SECONDS)) if indices and singly else None
         alone = read_alone(loader, indices, most=most, seconds=min(seconds, _ALONE_SECONDS)) if compares else None
+        if alone is not None and indices and (unlike := indices_unlike_alone(first, alone)):
+            random = random_among(loader, unlike, seconds=min(seconds, _ALONE_SECONDS))
+            alone = replace(alone, random=random)
     about = loader_facts(loader, given, given_all, run.borrowed.keeps_iterator, setting.ranks)
     if iterable:
         faults = tuple(iterable_faults((first, second), about, alone))

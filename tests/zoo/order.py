@@ -44,6 +44,13 @@ class Rows(Dataset[Any]):
         return self.rows[index]
 
 
+class Replacing(Rows):
+    """A row late in the order cannot be read: another is drawn in its place."""
+
+    def __getitem__(self, index: int) -> Any:
+        return self[random.randrange(64)] if index == SIZE - 3 else self.rows[index]
+
+
 class Slow(Rows):
     def __getitem__(self, index: int) -> Any:
         time.sleep(0.002)
@@ -684,6 +691,7 @@ CLEAN = {
     "shuffled, persistent": Case(make(Rows, shuffle=True, **PERSISTENT)),
     "shuffled, no workers": Case(make(Rows, shuffle=True, num_workers=0)),
     "random content": Case(make(Noisy, shuffle=True)),
+    "a row replaced at random": Case(make(Replacing)),
     "drop_last": Case(make(lambda: Rows(SIZE - 3), drop_last=True)),
     "guarded next": Case(make(Guarded)),
     "whole batches": Case(make(Whole)),

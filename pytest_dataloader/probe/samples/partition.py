@@ -64,8 +64,11 @@ class World:
 
     @property
     def incomparable(self) -> bool:
-        """Whether what is lost may be what is foreign: a sample that holds its rank, or how its batch was padded."""
-        return bool(self.lost) and not self.repeated and self.foreign >= self.lost
+        """Whether what is lost may be what is foreign: a sample that holds its rank, how its batch was padded, or the
+        documents packed into it, of which ranks have fewer for the rests that they drop.
+        """
+        mostly = self.foreign >= min(self.lost, sum(self.samples) / 2)
+        return bool(self.lost and self.foreign) and not self.repeated and mostly
 
 
 def partition(

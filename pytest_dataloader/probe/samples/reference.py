@@ -26,13 +26,15 @@ _MOST_REREAD = 64
 class Reference:
     """Digests in the order read: of epoch 0; again, with other random seeds; of epoch 1, with the seeds of epoch 0.
 
-    ``complete`` where the dataset was read to its end. Indexed datasets are read at the indices given.
+    ``complete`` where the dataset was read to its end. Indexed datasets are read at the indices given; ``random`` are
+    those of them at which another random seed gives another sample.
     """
 
     first: tuple[str, ...]
     again: tuple[str, ...]
     next_epoch: tuple[str, ...]
     complete: bool
+    random: frozenset[Any] = frozenset()
 
     @property
     def steady(self) -> bool:
@@ -56,6 +58,17 @@ def read_alone(loader: Any, indices: Sequence[Any] | None, *, most: int, seconds
         return Reference(first, again, other, complete)
 
     return child_process.ask(read, 6 * seconds + 1)  # type: ignore[no-any-return]  # what read returns
+
+
+def random_among(loader: Any, indices: Sequence[Any], *, seconds: float) -> frozenset[Any]:
+    """Those of the indices at which another random seed gives another sample, and those that were not read for it where
+    there are such: a few samples may be drawn at random where others are not, as a broken one is replaced.
+    """
+    seen = read_alone(loader, indices, most=len(indices), seconds=seconds)
+    if seen is None or seen.steady:
+        return frozenset()
+    varying = [index for index, one, other in zip(indices, seen.first, seen.again, strict=False) if one != other]
+    return frozenset([*varying, *indices[len(seen.again) :]])
 
 
 def _read(

@@ -322,9 +322,9 @@ def _unlike_alone(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Refe
         return
     contents = [_contents(epoch) for epoch in epochs]
     indices = list(dict.fromkeys(flat(epochs[0].given.indices)))
-    first = dict(zip(indices, alone.first, strict=False))
+    first = {index: seen for index, seen in zip(indices, alone.first, strict=False) if index not in alone.random}
     if alone.follows_epoch:
-        told = dict(zip(indices, alone.next_epoch, strict=False))
+        told = {index: seen for index, seen in zip(indices, alone.next_epoch, strict=False) if index in first}
         old = [index for index, content in told.items() if contents[1].get(index) == {first[index]} != {content}]
         if old:
             yield _stale(about)
@@ -338,6 +338,14 @@ def _unlike_alone(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Refe
     elif unlike:
         detail = f"{unlike:,} of {len(compared):,} samples differ between workers and one process"
         yield OrderFault("unlike", about.dataset, detail, unlike)
+
+
+def indices_unlike_alone(epoch: TracedEpoch, alone: Reference) -> list[Any]:
+    """The indices at which workers made other samples than one process does, where seeds seem to change nothing."""
+    made = _contents(epoch)
+    indices = dict.fromkeys(flat(epoch.given.indices))
+    read = zip(indices, alone.first, strict=False) if alone.steady else ()
+    return [index for index, content in read if made.get(index, {content}) != {content}]
 
 
 def _shuffled_in_workers(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Reference) -> Iterator[OrderFault]:
