@@ -284,7 +284,9 @@ def _advice(seen: Workers) -> Iterator[Advice]:
 def _may_compute(seen: Workers) -> bool:
     """Whether a worker that hangs may wait for a library's threads: not in a wait of Python's own."""
     innermost = next((line for line in reversed(seen.stack) if line.startswith("File ")), "")
-    return seen.native_threads > 0 and bool(innermost) and not _any(_WAITING_MODULES, innermost)
+    code = seen.stack[-1].strip() if seen.stack else ""
+    takes_a_lock = code.startswith("with ") or ".acquire(" in code
+    return seen.native_threads > 0 and bool(innermost) and not takes_a_lock and not _any(_WAITING_MODULES, innermost)
 
 
 def _about_resources(text: str, seen: Workers) -> Iterator[Advice]:

@@ -189,10 +189,11 @@ def test_judgement(seen: Workers, limits: dict[str, Any], outcome: str, words: s
             "3 threads of libraries ran at the fork",
         ),
         (replace(HANGS, forked_threads=(), native_threads=3, stack=('File "/lib/threading.py", line 3 in wait',)), ""),
+        (replace(HANGS, forked_threads=(), native_threads=3, stack=('File "/a.py", line 3 in f', "  with lock:")), ""),
         (replace(HANGS, forked_threads=(), native_threads=3, start_method="spawn"), ""),
         (replace(HANGS, forked_threads=()), ""),
     ],
-    ids=["Python's threads", "a library's", "a wait of Python's", "spawned", "none"],
+    ids=["Python's threads", "a library's", "a wait of Python's", "a lock", "spawned", "none"],
 )
 def test_what_a_forked_worker_may_wait_for_is_told(seen: Workers, words: str) -> None:
     advice = " ".join(each.text for each in judge(seen).advice)
