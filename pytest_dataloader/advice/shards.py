@@ -66,6 +66,11 @@ def _batches(seen: World) -> str:
     return f"{min(seen.batches):,} to {max(seen.batches):,}"
 
 
+def uneven_alone(evidence: Shards) -> str:
+    """What one rank alone repeats or leaves out."""
+    return f"one rank alone repeats or leaves out {counted(evidence.uneven_alone, 'sample')} as well: it may be meant"
+
+
 def incomparable(seen: World, size: int) -> str:
     """Why the samples of ranks cannot be found again in those of one rank alone."""
     return (

@@ -11,6 +11,7 @@ from pytest_dataloader.advice.coverage import coverage
 from pytest_dataloader.errors import EmptyEpoch, NothingSeen, NotMeasured
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
+from pytest_dataloader.probe.loader.positions import length_of
 from pytest_dataloader.probe.samples.evidence import Shards
 from pytest_dataloader.probe.samples.overlap import NATURAL, overlap
 from pytest_dataloader.probe.samples.partition import World, partition
@@ -113,7 +114,15 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
         partly=tuple(partly),
         seconds=round(time.monotonic() - started, 3),
         replaces=replaces,
+        uneven_alone=0 if iterable or replaces else _uneven(whole, length_of(loader.dataset)),
     )
+
+
+def _uneven(whole: View, size: int) -> int:
+    """How many samples an epoch of one rank repeats, or leaves out where it repeats some."""
+    given = whole.epochs[0]
+    repeated = len(given) - len(set(given))
+    return max(repeated, size - len(set(given))) if repeated and whole.complete else 0
 
 
 def _alone(found: Simulation, *, same_seeds: bool = False) -> View:
@@ -196,7 +205,8 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
             return Verdict("failed", f"{ranks} read the same samples", (change,))
         if world.error:
             return Verdict("failed" if world_size else "inconclusive", f"{ranks} raise {world.error}{part}")
-        if (world.repeated or world.lost) and not world.incomparable and not evidence.replaces:
+        unsure = world.incomparable or evidence.replaces or evidence.uneven(world)
+        if (world.repeated or world.lost) and not unsure:
             seen = sentences.uncovered(world, evidence.size)
             change = sentences.shard() if world.repeated else sentences.COVER_ALL
             return Verdict("failed", f"{ranks}: {seen}{part}", (change,))
@@ -210,6 +220,10 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
     if doubtful := next((world for world in worlds if world.incomparable), None):
         doubts = sentences.incomparable(doubtful, evidence.size)
         return Verdict("inconclusive", f"{sentences.world(doubtful)}: {doubts}{part}")
+    if not evidence.replaces and (uneven := next((world for world in worlds if world.repeated or world.lost), None)):
+        found = sentences.uncovered(uneven, evidence.size)
+        alone = sentences.uneven_alone(evidence)
+        return Verdict("inconclusive", f"{sentences.world(uneven)}: {found}\n{alone}{part}")
     seen = sentences.healthy_worlds(evidence, worlds)
     padded = any(world.padding for world in worlds)
     in_order = not evidence.shuffles and all(world.same_order for world in worlds)

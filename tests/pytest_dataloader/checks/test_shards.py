@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset
+from torch.utils.data import BatchSampler, DataLoader, Dataset, DistributedSampler, IterableDataset, Sampler
 
 from pytest_dataloader import loaders
 from pytest_dataloader.checks import Setting, shards
@@ -102,6 +102,15 @@ OF_WORLDS = {
         replace(changed(lost=1200, foreign=1199, samples=(4200, 4199)), size=9600, partly=("in part",)), "failed",
         "2 ranks: 1,200 of 9,600 samples are read by no rank\n"
         "in part", ("DL406",), in_full=True,
+    ),
+    "as one rank alone leaves out and repeats": Judgement(
+        replace(changed(repeated=5, lost=8), uneven_alone=2, partly=("in part",)), "inconclusive",
+        "2 ranks: 5 of 96 samples are read by several, 8 by none\n"
+        "one rank alone repeats or leaves out 2 samples as well: it may be meant\nin part", in_full=True,
+    ),
+    "more than one rank alone leaves out and repeats": Judgement(
+        replace(changed(repeated=5, lost=9), uneven_alone=2), "failed",
+        "2 ranks: 5 of 96 samples are read by several, 9 by none", ("DL406",), in_full=True,
     ),
     "what is lost may be what is foreign": Judgement(
         replace(changed(lost=48, foreign=48), partly=("in part",)), "inconclusive",
@@ -477,6 +486,35 @@ class Noting(IterableDataset[Any]):
 def test_samples_that_note_their_rank_are_not_called_lost(note: Any, outcome: str, says: str) -> None:
     _, verdict = examine(Case(lambda: DataLoader(Noting(note), 8), world_size=2))
     assert (verdict.outcome, says in verdict.reason) == (outcome, True), verdict.reason
+
+
+class InGroups(Sampler[list[int]]):
+    """Batches of one group each; what is left of a group is filled up with rows that it gave before, or left out."""
+
+    def __init__(self, sampler: Sampler[int]) -> None:
+        self.sampler = sampler
+
+    def __iter__(self) -> Iterator[list[int]]:
+        given: dict[int, list[int]] = {}
+        for row in self.sampler:
+            rows = given.setdefault(row % 3, [])
+            rows.append(row)
+            if len(rows) % 8 == 0:
+                yield rows[-8:]
+        left = {group: len(rows) % 8 for group, rows in given.items()}
+        for group in sorted(left, key=lambda each: -left[each])[: sum(left.values()) // 8]:
+            yield given[group][-left[group] :] + given[group][: 8 - left[group]]
+
+
+def in_groups(rank: int, world_size: int) -> DataLoader[Any]:
+    rows = Rows(4 * SIZE + 12)
+    return DataLoader(rows, batch_sampler=InGroups(DistributedSampler(rows, world_size, rank)))
+
+
+def test_a_sampler_that_alone_leaves_out_and_repeats_does_so_on_ranks() -> None:
+    seen, verdict = examine(Case(lambda: in_groups))
+    assert seen.uneven_alone > 0
+    assert (verdict.outcome, "it may be meant" in verdict.reason) == ("inconclusive", True), verdict.reason
 
 
 class Packing(IterableDataset[Any]):
