@@ -191,6 +191,32 @@ def in_too_few_buckets(rank: int, world_size: int) -> DataLoader[Any]:
     return DataLoader(Rows(SIZE), batch_sampler=Buckets(rank, world_size, int(world_size > 1)))
 
 
+class PaddedGroups(Sampler[int]):
+    """Each of three groups is padded to whole batches of all ranks, as detectors and speech models have it."""
+
+    def __init__(self, rank: int, world_size: int, size: int) -> None:
+        self.rank, self.world_size = rank, world_size
+        groups = [list(range(group, size, 3)) for group in range(3)]
+        padded = [rows + rows[: -len(rows) % (8 * world_size)] for rows in groups]
+        self.rows = [row for rows in padded for row in rows]
+        self.total_size = len(self.rows)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.rows[self.rank :: self.world_size])
+
+    def __len__(self) -> int:
+        return self.total_size // self.world_size
+
+
+def in_padded_groups(rank: int, world_size: int) -> DataLoader[Any]:
+    return DataLoader(Rows(4 * SIZE), 8, sampler=PaddedGroups(rank, world_size, 4 * SIZE))
+
+
+def in_groups_of_one_rank(rank: int, world_size: int) -> DataLoader[Any]:
+    """Counts its samples as all ranks together should read them, and reads those of the first two ranks alone."""
+    return DataLoader(Rows(4 * SIZE), 8, sampler=PaddedGroups(rank % 2, world_size, 4 * SIZE))
+
+
 def in_filled_buckets(rank: int, world_size: int) -> DataLoader[Any]:
     return DataLoader(Rows(SIZE), batch_sampler=Buckets(rank, world_size, -1))
 
@@ -225,6 +251,7 @@ FAULTS = {
     "shares of unequal length": Case(lambda: unequal, "ranks with more batches hang", "", 2),
     "set_epoch without effect": Case(lambda: own_sampler, "set_epoch changes nothing", "DL401"),
     "no share asked for two ranks": Case(lambda: DataLoader(Rows(SIZE), 8), "read the same samples", "DL406", 2),
+    "padded groups of two ranks alone": Case(lambda: in_groups_of_one_rank, "by none", "DL406", 4),
     "buckets of which a whole round is left out": Case(lambda: in_too_few_buckets, "are read by no rank", "DL406", 2),
     "stream by worker alone": Case(stream(by_worker_alone), "read the same samples", "DL405", 2),
     "stream by rank or by worker": Case(stream(by_one_of_both), "samples are read by several", "DL406"),
@@ -242,6 +269,7 @@ CLEAN = {
     "own sampler": Case(lambda: reshuffles),
     "sets of rows": Case(lambda: by_sets),
     "buckets of which the rest is left out": Case(lambda: in_buckets, "samples dropped at the end"),
+    "groups that are padded": Case(lambda: in_padded_groups, "samples repeated by padding"),
     "buckets of which the last round is filled up": Case(lambda: in_filled_buckets, "samples repeated by padding"),
     "batches dealt out, padded": Case(lambda: in_padded_batches, "samples repeated by padding"),
     "stream by both": Case(stream(by_both)),

@@ -43,6 +43,14 @@ def is_of_torch(loader: Any) -> bool:
     return type(inner_sampler(loader)).__module__.startswith("torch.")
 
 
+def total_size_of(loader: Any) -> int:
+    """How many samples all ranks together read in an epoch by their sampler's own ``total_size``; 0 without one."""
+    for sampler in (getattr(loader, "batch_sampler", None), inner_sampler(loader)):
+        if isinstance(size := getattr(sampler, "total_size", None), int):
+            return size
+    return 0
+
+
 def is_distributed(loader: Any) -> bool:
     """Whether a loader's sampler gives one rank's share."""
     sampler = inner_sampler(loader)

@@ -87,7 +87,9 @@ def overlap(shares: Mapping[int, RankShare], world_size: int) -> Overlap:
     if by == "contents":  # streams are padded to whole batches of all ranks, by each worker
         each = world_size * first.batch_size * max(1, len(first.contents)) - 1
         slack = each if complete and len({count.total() for count in counts}) == 1 else 0
-    padding = repeated if repeated <= slack else 0
+    padding = (
+        repeated if repeated <= slack or (complete and by == "indices" and _is_padded(ranked, union, one_in)) else 0
+    )
     everybody = complete and by == "indices" and len(ranked) == world_size and all(share.covers for _, share in ranked)
     expected = len(thin_by_checksum(range(first.size), one_in)) if everybody else 0
     lost = max(0, expected - len(union)) * one_in if everybody else 0
@@ -114,6 +116,14 @@ def overlap(shares: Mapping[int, RankShare], world_size: int) -> Overlap:
         sampler=first.sampler,
         dataset=first.dataset,
     )
+
+
+def _is_padded(ranked: Sequence[tuple[int, RankShare]], union: Counter[object], one_in: int) -> bool:
+    """Whether equal shares hold every sample, and as many together as their sampler says that padding makes."""
+    first = ranked[0][1]
+    given = [share.counts[0] for _, share in ranked]
+    whole = len(union) >= len(thin_by_checksum(range(first.size), one_in))
+    return whole and len(set(given)) == 1 and sum(given) == first.total_size
 
 
 def _by(shares: Sequence[RankShare]) -> tuple[By, bool]:

@@ -19,7 +19,7 @@ class View:
     """What one rank reads in two epochs: indices in order, or digests where the dataset is iterated, by worker.
 
     ``error`` says what its code raised. ``seed`` is what its workers would be seeded with; ``largest_batch`` counts
-    indices.
+    indices. ``total_size``: samples of all ranks together, by the sampler's own account; 0 where it gives none.
     """
 
     epochs: tuple[tuple[Any, ...], ...] = ()
@@ -29,6 +29,7 @@ class View:
     seed: int = 0
     error: str = ""
     largest_batch: int = 1
+    total_size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +92,14 @@ def partition(
     more, less = (found - expected - own, expected - found) if complete else (Counter[Any](), Counter[Any]())
     doubled = not whole or not complete or found.total() >= len(views) * expected.total()
     unsharded = len(views) > 1 and not error and doubled and _is_unsharded(views, shares, complete)
-    most = max(slack, pads) if len(set(map(len, shares))) == 1 else slack
+    equal = len(set(map(len, shares))) == 1
+    if equal and found.total() == views[0].total_size and found.keys() >= expected.keys():
+        # It pads each of its groups, and says how many samples that makes.
+        slack, less = max(slack, more.total()), Counter()
+    most = max(slack, pads) if equal else slack
     padding = more.total() if more.total() <= most and not unsharded else 0
     lost = less.total()
     # Cutting a rest that does not go round is what drop_last does, and what people do by hand.
-    equal = len(set(map(len, shares))) == 1
     cut = whole_batches > 0 and all(read % whole_batches == 0 for view in views for read in view.per_worker)
     dropped = lost if lost <= (most if equal and cut else slack) and (drops or equal) else 0
     first = views[0]

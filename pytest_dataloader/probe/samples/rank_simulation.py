@@ -22,6 +22,7 @@ from pytest_dataloader.probe.loader.sampling import (
     WORLD_NAMES,
     inner_sampler,
     is_distributed,
+    total_size_of,
     what_takes_epochs,
 )
 from pytest_dataloader.probe.loader.stream import underlying_loader
@@ -77,6 +78,7 @@ class Simulation:
             parts[0].seed,
             error,
             max(part.largest_batch for part in parts),
+            parts[0].total_size,
         )  # fmt: skip
 
     def base_seeds(self, world: int) -> tuple[int | None, ...]:
@@ -213,7 +215,8 @@ def _indexed(loader: Any, seconds: float, seed: int, by_content: bool) -> View:
                 complete = False
                 break
         epochs.append(tuple(found))
-    return View(tuple(epochs), batches, (len(epochs[0]),), complete, seed, largest_batch=largest)
+    total_size = total_size_of(loader)
+    return View(tuple(epochs), batches, (len(epochs[0]),), complete, seed, largest_batch=largest, total_size=total_size)
 
 
 def _contents(loader: Any, given: Any, indices: Sequence[Any]) -> list[str]:

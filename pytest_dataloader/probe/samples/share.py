@@ -55,6 +55,8 @@ class RankShare:
     drops: bool = False
     batch_size: int = 1
     """Of a batch sampler, that of its largest batch."""
+    total_size: int = 0
+    """Samples of all ranks together, by the sampler's own account; 0 where it gives none."""
     by_batches: bool = False
     """Whether a sampler shares out whole batches."""
     sampler: str = ""
@@ -107,6 +109,7 @@ def rank_share(loader: Any, *, seconds: float) -> RankShare:
         shuffles=sampling.shuffles(loader),
         drops=bool(loader.drop_last or getattr(sampling.inner_sampler(loader), "drop_last", False)),
         batch_size=max(getattr(batches, "batch_size", None) or loader.batch_size or 1, largest),
+        total_size=sampling.total_size_of(loader),
         by_batches=by_batches,
         sampler=type(sampling.named_sampler(loader)).__name__,
         dataset=type(loader.dataset).__name__,

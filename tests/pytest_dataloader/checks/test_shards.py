@@ -344,6 +344,7 @@ TWINS = (
     "distributed sampler, padded",
     "own sampler",
     "sets of rows",
+    "groups that are padded",
     "buckets of which the last round is filled up",
     "batches dealt out, padded",
     "stream in whole batches",

@@ -79,6 +79,17 @@ def test_a_round_of_batches_that_is_filled_up_is_padding(batches: tuple[int, int
     assert said(*(dataclasses.replace(share, by_batches=False) for share in shares)).outcome == "failed"
 
 
+@pytest.mark.parametrize(
+    ("ends", "total_size", "outcome"),
+    [((60, 36), 120, "passed"), ((60, 36), 0, "failed"), ((60, 36), 96, "failed"), ((60, 30), 120, "failed")],
+    ids=["by its account", "without", "another account", "not all of them"],
+)
+def test_padding_is_what_the_sampler_says(ends: tuple[int, int], total_size: int, outcome: str) -> None:
+    end, begin = ends
+    shares = [indexed(range(end), total_size=total_size), indexed(range(begin, begin + 60), total_size=total_size)]
+    assert said(*shares).outcome == outcome
+
+
 def test_a_rank_tells_its_largest_batch_and_who_deals_batches_out() -> None:
     by_hand = rank_share(DataLoader(Rows(8), batch_sampler=[[0, 1], [2, 3, 4], [5, 6, 7]]), seconds=5)
     assert (by_hand.batch_size, by_hand.by_batches) == (3, True)
