@@ -70,7 +70,8 @@ def _at_bottleneck(seen: Stages) -> Iterator[Advice]:
         yield Advice("", "use shards and files of one size: one worker has more to read than the others")
     elif stage in ("read", "fetch", "collate") and seen.workers and not seen.helpful_workers:
         code = "DL206" if seen.workers > seen.cpus else ""
-        yield Advice(code, f"reduce the CPU cost of __getitem__: more workers do not help on {seen.cpus:g} CPUs")
+        costly = "collate_fn, or the bytes of a sample" if stage == "collate" else "__getitem__"
+        yield Advice(code, f"reduce the CPU cost of {costly}: more workers do not help on {seen.cpus:g} CPUs")
     if stage == "receive" and is_by_sampler(seen):
         yield Advice("", "use a faster sampler: it runs in the main process, for all workers")
     if stage == "pin":

@@ -131,7 +131,7 @@ ONE_SLOW = SampleTimes(800, 1.0, 1.2, (SlowSample("100", 600.0),), 1)
         ),
         (stages_of("read", sample_times=ONE_SLOW, **WAITS), [""], "look at sample 100: 600 ms, 600 times the median"),
         (stages_of("fetch", workers=8), ["DL206"], "reduce the CPU cost of __getitem__"),
-        (stages_of("collate"), [""], "reduce the CPU cost of __getitem__"),
+        (stages_of("collate"), [""], "reduce the CPU cost of collate_fn, or the bytes of a sample"),
         (stages_of("receive", **DEAR), [], ""),
         (
             stages_of("receive", **DEAR, tried=(TriedChange("num_workers=0", 8.5, 8_500.0),)),
