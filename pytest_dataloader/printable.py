@@ -1,12 +1,15 @@
-"""Text that others chose (names, messages, settings), as a terminal or the log of a CI may show it."""
+"""Text, much of it chosen by others (names, messages, settings), as a terminal or the log of a CI may show it."""
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import TextIO
 
 _OBEYED = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -71,3 +74,14 @@ def _written_out(found: re.Match[str]) -> str:
     if 0xDC80 <= code <= 0xDCFF:  # how Python reads a byte that is no UTF-8
         return f"\\x{code - 0xDC00:02x}"
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def put(text: str, stream: TextIO) -> None:
+    """Write to a stream; what cannot be written there stops no report of another kind, nor changes the exit status."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if not isinstance(error, BrokenPipeError):  # else the reader, `head` perhaps, has seen enough
+            sys.stderr.write(f"pytest-dataloader: cannot write what there is to say: {error.strerror}\n")

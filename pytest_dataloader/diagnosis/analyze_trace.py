@@ -13,7 +13,7 @@ from pytest_dataloader import checks
 from pytest_dataloader.advice import transfer as sentences
 from pytest_dataloader.diagnosis.arguments import CommandParser, file
 from pytest_dataloader.errors import BadLimit, BadTrace, NotMeasured
-from pytest_dataloader.printable import encodable, printable
+from pytest_dataloader.printable import encodable, printable, put
 from pytest_dataloader.probe.device.evidence import Transfer
 from pytest_dataloader.probe.device.recording import record
 from pytest_dataloader.probe.device.utilization import utilization
@@ -114,7 +114,7 @@ def _show(records: Sequence[Record], uses: Mapping[Path, DeviceUse]) -> None:
         show(terminal.report_summary([each], terminal.FULL), sys.stdout)
         show(Padding(text("\n".join(sentences.details(use))), (0, 0, 0, 2)), sys.stdout)
     if len(uses) > 1:
-        print(encodable(printable(_slowest(uses)), sys.stdout.encoding))
+        put(f"{encodable(printable(_slowest(uses)), sys.stdout.encoding)}\n", sys.stdout)
 
 
 def _slowest(uses: Mapping[Path, DeviceUse]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dataloader.diagnosis.arguments import COMMAND
-from pytest_dataloader.printable import did_you_mean, printable
+from pytest_dataloader.printable import did_you_mean, printable, put
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,10 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the subcommand that the arguments call; the status to exit with."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     if words[:1] in (["-h"], ["--help"]):
-        print(_help())
+        put(f"{_help()}\n", sys.stdout)
         return 0
     if words[:1] == ["--version"]:
-        print(f"{COMMAND} {importlib.metadata.version('pytest-dataloader')}")
+        put(f"{COMMAND} {importlib.metadata.version('pytest-dataloader')}\n", sys.stdout)
         return 0
     for count in (1, 2):
         called = " ".join(words[:count])
@@ -53,7 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run() -> None:
     """The console script."""
-    sys.exit(main())
+    status = main()
+    put("", sys.stdout)
+    sys.exit(status)
 
 
 def _main_of(name: str, words: Sequence[str]) -> int:

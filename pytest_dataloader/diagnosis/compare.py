@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_dataloader.diagnosis import documents
 from pytest_dataloader.diagnosis.arguments import CommandParser
 from pytest_dataloader.errors import BadReport
-from pytest_dataloader.printable import encodable, printable
+from pytest_dataloader.printable import encodable, printable, put
 from pytest_dataloader.probe.host import disk
 from pytest_dataloader.report import comparison, github, history
 from pytest_dataloader.report.console import show
@@ -100,4 +100,4 @@ def _page(found: comparison.RunComparison, listed: str, room: int) -> str:
 
 
 def _say(text: str) -> None:
-    print(encodable(text, sys.stdout.encoding), end="")
+    put(encodable(text, sys.stdout.encoding), sys.stdout)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_dataloader.diagnosis import documents
 from pytest_dataloader.diagnosis.arguments import CommandParser
 from pytest_dataloader.errors import BadReport
-from pytest_dataloader.printable import printable
+from pytest_dataloader.printable import printable, put
 from pytest_dataloader.report import history
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
         found = history.bencher_document(run)
     else:
         found = history.benchmark_action_document(run, more_is_better=given.format == "bigger-is-better")
-    print(json.dumps(found, indent=2))
+    put(f"{json.dumps(found, indent=2)}\n", sys.stdout)
     return 0
 
 

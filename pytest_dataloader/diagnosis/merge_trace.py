@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dataloader.diagnosis import documents
 from pytest_dataloader.diagnosis.arguments import CommandParser
 from pytest_dataloader.errors import BadTrace
-from pytest_dataloader.printable import printable
+from pytest_dataloader.printable import printable, put
 from pytest_dataloader.report import files, merging
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
         print(printable(f"{parser.prog}: cannot write {path}: {error.strerror or error}"), file=sys.stderr)
         return _NOT_MERGED
     counts = [len(document["traceEvents"]) for document in documents]
-    print(printable(f"{path}: {counts[0]:,} events of torch.profiler, {counts[1]:,} of loaders"))
+    put(printable(f"{path}: {counts[0]:,} events of torch.profiler, {counts[1]:,} of loaders\n"), sys.stdout)
     return _MERGED
 
 

@@ -10,7 +10,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from pytest_dataloader.environment import environment
-from pytest_dataloader.printable import encodable, printable
+from pytest_dataloader.printable import encodable, printable, put
 from pytest_dataloader.report import github, markdown, terminal, writers
 from pytest_dataloader.report.console import show
 
@@ -26,7 +26,7 @@ EXIT_PASSED, EXIT_FAILED, EXIT_NOT_RUN = 0, 1, 2
 
 def say(text: str, stream: TextIO) -> None:
     """Print a line as the stream can show it."""
-    print(encodable(printable(text), stream.encoding), file=stream)
+    put(f"{encodable(printable(text), stream.encoding)}\n", stream)
 
 
 def show_report(report: Report, given: argparse.Namespace, stream: TextIO) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from pytest_dataloader.printable import printable
+from pytest_dataloader.printable import printable, put
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -59,8 +59,9 @@ def show(content: RenderableType, stream: TextIO) -> None:
     """Print a drawing to a stream, as it can show it."""
     watched = stream.isatty()
     colours = watched and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    stream.write(
-        rendered(content, columns_of(watched=watched), colours=colours, encoding=getattr(stream, "encoding", None))
+    put(
+        rendered(content, columns_of(watched=watched), colours=colours, encoding=getattr(stream, "encoding", None)),
+        stream,
     )
 
 

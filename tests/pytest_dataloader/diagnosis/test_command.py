@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -135,6 +136,16 @@ def test_the_status_says_whether_it_passed_failed_or_could_not_run(
     seen = capsys.readouterr()
     assert words in seen.out + seen.err
     assert "Traceback" not in seen.err
+
+
+@pytest.mark.parametrize(("reader", "said"), [("| true", ""), ("> /dev/full", "No space left on device")])
+def test_a_report_that_nobody_takes_is_written_to_its_file_all_the_same(folder: Path, reader: str, said: str) -> None:
+    check = f"{sys.executable} -m pytest_dataloader found_here:make --quick --checks fds --json seen.json"
+    shell = ["bash", "-c", f"{check} {reader}; exit ${{PIPESTATUS[0]}}"]
+    done = subprocess.run(shell, cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, said in done.stderr, "Traceback" in done.stderr) == (0, True, False), done.stderr
+    assert json.loads((folder / "seen.json").read_text())["loaders"]
+    assert "Exception ignored" not in done.stderr
 
 
 @pytest.mark.parametrize(
