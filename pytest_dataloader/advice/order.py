@@ -195,6 +195,7 @@ _REMEDIES = {
     ),
     "hash_order": ("", _SORT),
     "hash_order_divided": ("", _SORT),
+    "ends_by_worker": ("", "read with num_workers=0 where each sample counts, as in a metric"),
     "shuffles_itself": (
         "",
         "DataLoader(..., shuffle=True): a dataset that shuffles itself does so in each worker's copy",

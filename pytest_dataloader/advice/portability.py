@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pytest_dataloader.probe.workers.startup import WorkerStart
 
 
+_OF_ANOTHER_CONTEXT = "SemLock created in a fork context"
+
+
 def start_failure(start: WorkerStart) -> str:
     """Why no batch came by a method."""
     head = f"no batch under {start.method}"
@@ -57,7 +60,11 @@ def advice(evidence: Portability, failed: Sequence[WorkerStart]) -> tuple[Advice
 
 
 def _advice(evidence: Portability, failed: Sequence[WorkerStart]) -> Iterator[Advice]:
-    if evidence.attribute:
+    if evidence.attribute and any(_OF_ANOTHER_CONTEXT in start.error for start in failed):
+        yield Advice("DL306", f"keep {evidence.attribute} in a tensor, torch.zeros(1).share_memory_(), which workers "
+                              "share under every start method: locks and values of multiprocessing belong to the one "
+                              "they were made for")  # fmt: skip
+    elif evidence.attribute:
         yield Advice("DL306", f"make {evidence.attribute} a function or class of a module, or create it in the worker: "
                               "forkserver (Linux, from Python 3.14) and spawn (macOS, Windows) pickle it")  # fmt: skip
     if evidence.what == "an open file":

@@ -21,6 +21,7 @@ OWN_SEED = Advice("DL406", "seed the sampler's generator with the rank: torch.Ge
 TELL_EPOCH = Advice("DL401", "derive the order from the epoch: generator.manual_seed(seed + epoch) in set_epoch(epoch)")
 SAME_ORDER = Advice("", "draw the order from generator.manual_seed(seed + epoch), the same on every rank")
 DO_NOT_PAD = Advice("DL409", "evaluate with a sampler that does not pad: padding counts some samples twice in a metric")
+ENDS_BY_WORKER = "each worker of a rank ends its own part"
 _SHARD = "sampler=DistributedSampler(dataset) for a map-style dataset, samples[rank::world_size] in an iterable one"
 
 

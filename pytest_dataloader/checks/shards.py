@@ -12,6 +12,7 @@ from pytest_dataloader.errors import EmptyEpoch, NothingSeen, NotMeasured
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.loader.positions import length_of
+from pytest_dataloader.probe.loader.recognition import is_of_library
 from pytest_dataloader.probe.samples.evidence import Shards
 from pytest_dataloader.probe.samples.overlap import NATURAL, overlap
 from pytest_dataloader.probe.samples.partition import World, partition
@@ -114,6 +115,7 @@ def _simulated(loader: Any, setting: Setting, world_size: int | None) -> Shards:
         partly=tuple(partly),
         seconds=round(time.monotonic() - started, 3),
         replaces=replaces,
+        of_library=is_of_library(loader.dataset),
         uneven_alone=0 if iterable or replaces else _uneven(whole, length_of(loader.dataset)),
     )
 
@@ -205,7 +207,7 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
             return Verdict("failed", f"{ranks} read the same samples", (change,))
         if world.error:
             return Verdict("failed" if world_size else "inconclusive", f"{ranks} raise {world.error}{part}")
-        unsure = world.incomparable or evidence.replaces or evidence.uneven(world)
+        unsure = world.incomparable or evidence.replaces or evidence.uneven(world) or evidence.ends_by_worker(world)
         if (world.repeated or world.lost) and not unsure:
             seen = sentences.uncovered(world, evidence.size)
             change = sentences.shard() if world.repeated else sentences.COVER_ALL
@@ -222,8 +224,8 @@ def _of_worlds(evidence: Shards, world_size: int | None) -> Verdict:
         return Verdict("inconclusive", f"{sentences.world(doubtful)}: {doubts}{part}")
     if not evidence.replaces and (uneven := next((world for world in worlds if world.repeated or world.lost), None)):
         found = sentences.uncovered(uneven, evidence.size)
-        alone = sentences.uneven_alone(evidence)
-        return Verdict("inconclusive", f"{sentences.world(uneven)}: {found}\n{alone}{part}")
+        why = sentences.uneven_alone(evidence) if evidence.uneven_alone else sentences.ENDS_BY_WORKER
+        return Verdict("inconclusive", f"{sentences.world(uneven)}: {found}\n{why}{part}")
     seen = sentences.healthy_worlds(evidence, worlds)
     padded = any(world.padding for world in worlds)
     in_order = not evidence.shuffles and all(world.same_order for world in worlds)

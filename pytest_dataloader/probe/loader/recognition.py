@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 
@@ -10,6 +11,13 @@ def is_dataloader(value: object) -> bool:
     """True for torch's DataLoader and its subclasses, StatefulDataLoader among them. Imports nothing."""
     data = sys.modules.get("torch.utils.data")
     return data is not None and isinstance(value, data.DataLoader)
+
+
+def is_of_library(value: object) -> bool:
+    """Whether the class of a value is one of an installed library other than torch: its user cannot change it."""
+    name = type(value).__module__
+    parts = Path(getattr(sys.modules.get(name), "__file__", None) or "").parts
+    return not {"site-packages", "dist-packages"}.isdisjoint(parts) and name.partition(".")[0] != "torch"
 
 
 def loader_inside(value: Any) -> Any:

@@ -124,6 +124,13 @@ class Shards:
     unsimulated: str = ""
     replaces: bool = False
     uneven_alone: int = 0
+    of_library: bool = False
+    """Whether the class of the dataset is a library's."""
+
+    def ends_by_worker(self, world: World) -> bool:
+        """Whether what is lost is no more than a sample of each worker, where a library's stream ends in each."""
+        rest = world.world_size * max(1, self.workers)
+        return self.iterable and self.of_library and not world.repeated and 0 < world.lost <= rest
 
     def uneven(self, world: World) -> bool:
         """Whether what is repeated or lost is no more than what each rank repeats or loses alone, within a factor."""

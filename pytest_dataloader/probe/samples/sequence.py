@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_dataloader.probe.internals import torch_private
 from pytest_dataloader.probe.loader import sampling
 from pytest_dataloader.probe.loader.positions import length_of
+from pytest_dataloader.probe.loader.recognition import is_of_library
 from pytest_dataloader.probe.samples.generators import open_files
 from pytest_dataloader.probe.samples.hash_order import find_hash_orders
 from pytest_dataloader.quantities import counted
@@ -28,12 +29,12 @@ OrderFaultKind = Literal[
     "left_out", "dropped_by_workers", "cut_by_len", "length_per_worker", "changed_in_place", "follows_readings",
     "type_changes", "field_missing", "not_a_number", "gradients", "misaligned", "few_weights", "shuffle_undone",
     "batches_lost", "reused", "process_changed", "shared_by_workers", "hash_order",
-    "hash_order_divided", "shuffles_itself",
+    "hash_order_divided", "shuffles_itself", "ends_by_worker",
 ]  # fmt: skip
 UNSURE_ORDERS = frozenset({
     "uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "follows_readings",
     "type_changes", "field_missing", "not_a_number", "gradients", "misaligned", "shuffle_undone",
-    "reused", "process_changed", "shared_by_workers", "hash_order",
+    "reused", "process_changed", "shared_by_workers", "hash_order", "ends_by_worker",
 })  # fmt: skip
 """Kinds that may be meant, or hide what was looked for: told as inconclusive."""
 
@@ -90,6 +91,8 @@ class LoaderFacts:
     hash_orders: tuple[HashOrder, ...] = ()
     divided: bool = False
     """Whether several ranks, of this job or by their sampler, divide what it reads."""
+    of_library: bool = False
+    """Whether the dataset's class is a library's."""
     weights: int = 0
     """How many samples the sampler has a weight for; 0 for one without weights."""
 
@@ -124,6 +127,7 @@ def loader_facts(
         batched=torch_private.reads_batches(loader),
         hash_orders=find_hash_orders([("dataset", loader.dataset), ("collate_fn", loader.collate_fn)]),
         divided=ranks > 1 or sampling.is_distributed(loader),
+        of_library=is_of_library(loader.dataset),
         weights=length_of(getattr(sampling.inner_sampler(loader), "weights", None)),
     )
 
@@ -567,5 +571,10 @@ def _uneven_stream(
         detail = f"{counted(more.total(), 'sample')} more with workers than with num_workers=0"
         yield OrderFault("duplicated", about.dataset, detail, more.total())
     if lost := expected - contents:
+        if about.of_library and not more and lost.total() <= about.workers:
+            of = counted(expected.total(), "sample")
+            detail = f"leaves out {lost.total()} of {of} that num_workers=0 gives"
+            yield OrderFault("ends_by_worker", about.dataset, f"{detail}\neach worker ends its own part", lost.total())
+            return
         detail = f"leaves out {counted(lost.total(), 'sample')} that num_workers=0 gives"
         yield OrderFault("lost", about.dataset, detail, lost.total())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import random
+import sys
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
@@ -35,6 +37,7 @@ from tests.zoo.order import CLEAN, FAULTS, SIZE, UNSURE, EpochStream, Equal, Lyi
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pytest_dataloader.probe.samples.evidence import Order
 
@@ -59,14 +62,14 @@ CODES: dict[OrderFaultKind, str] = {
     "cut_by_len": "", "type_changes": "", "field_missing": "", "not_a_number": "", "gradients": "", "misaligned": "",
     "few_weights": "", "shuffle_undone": "", "batches_lost": "", "reused": "", "process_changed": "",
     "length_per_worker": "", "changed_in_place": "", "follows_readings": "",
-    "hash_order": "", "hash_order_divided": "", "shuffles_itself": "",
+    "hash_order": "", "hash_order_divided": "", "shuffles_itself": "", "ends_by_worker": "",
 }  # fmt: skip
 """Of every kind of fault, the rule that finds it in code."""
 MAY_BE_MEANT = {
     "uneven_sampler", "unlike", "same_order", "whole", "left_out", "dropped_by_workers", "shared_by_workers",
     "type_changes",
     "field_missing", "not_a_number", "gradients", "misaligned", "shuffle_undone", "reused", "process_changed",
-    "follows_readings", "hash_order",
+    "follows_readings", "hash_order", "ends_by_worker",
 }  # fmt: skip
 VERDICTS = {
     "shuffled": Judgement(
@@ -419,6 +422,33 @@ def test_a_slice_is_the_samples_that_it_takes(starts: range, outcome: str, words
     loader = DataLoader(Table(), batch_size=None, sampler=[slice(start, start + 16) for start in starts])
     verdict = judge(measure(loader, setting=SETTING))
     assert (verdict.outcome, verdict.reason[: len(words)]) == (outcome, words)
+
+
+REST = """
+from torch.utils.data import IterableDataset, get_worker_info
+
+
+class Rest(IterableDataset):
+    def __iter__(self):
+        info = get_worker_info()
+        each = 61 // info.num_workers if info else 61
+        begin = info.id * each if info else 0
+        return iter(range(begin, begin + each))
+"""
+
+
+@pytest.mark.parametrize(("folder", "outcome"), [("site-packages", "inconclusive"), ("src", "failed")])
+def test_the_rest_of_a_librarys_stream_is_not_called_lost(
+    folder: str, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.joinpath(folder).mkdir()
+    tmp_path.joinpath(folder, "streams_with_a_rest.py").write_text(REST)
+    monkeypatch.syspath_prepend(tmp_path / folder)
+    monkeypatch.delitem(sys.modules, "streams_with_a_rest", raising=False)
+    stream = importlib.import_module("streams_with_a_rest").Rest()
+    verdict = judge(measure(DataLoader(stream, 4, num_workers=2), setting=SETTING))
+    says = "leaves out 1 of 61 samples that" if outcome == "inconclusive" else "leaves out 1 sample that"
+    assert (verdict.outcome, says in verdict.reason) == (outcome, True), verdict.reason
 
 
 class CutFirst(Sampler[int]):

@@ -225,3 +225,10 @@ def test_start_methods_are_read(value: object) -> None:
     if value is not None:
         with pytest.raises(BadLimit, match="start_methods: expected a list of start methods out of fork"):
             read_limits("portability", {"start_methods": value})
+
+
+def test_what_belongs_to_one_start_method_is_to_be_kept_in_a_tensor() -> None:
+    error = "RuntimeError: A SemLock created in a fork context is being shared with a process in a spawn context."
+    start = replace(LAMBDA, error=error)
+    (advice,) = judge(replace(SEEN, starts=(FORK, start), attribute="dataset.epoch", what="a Lock")).advice
+    assert advice.text.startswith("keep dataset.epoch in a tensor, torch.zeros(1).share_memory_()")

@@ -112,6 +112,15 @@ OF_WORLDS = {
         replace(changed(repeated=5, lost=9), uneven_alone=2), "failed",
         "2 ranks: 5 of 96 samples are read by several, 9 by none", ("DL406",), in_full=True,
     ),
+    "the rest of a library's stream in each worker": Judgement(
+        replace(changed(lost=4), iterable=True, workers=2, of_library=True, partly=("in part",)), "inconclusive",
+        "2 ranks: 4 of 96 samples are read by no rank\neach worker of a rank ends its own part\nin part",
+        in_full=True,
+    ),
+    "more than the rest of a library's stream": Judgement(
+        replace(changed(lost=5), iterable=True, workers=2, of_library=True), "failed",
+        "2 ranks: 5 of 96 samples are read by no rank", ("DL406",), in_full=True,
+    ),
     "what is lost may be what is foreign": Judgement(
         replace(changed(lost=48, foreign=48), partly=("in part",)), "inconclusive",
         "2 ranks: 48 samples are not among the 96 that one rank reads alone\n"
