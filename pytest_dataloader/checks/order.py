@@ -86,7 +86,7 @@ def measure(loader: Any, *, setting: Setting) -> Order:
         compares = loader.num_workers and singly
         effect = find_side_effect(loader, indices, seconds=min(seconds, _SECONDS)) if indices and singly else None
         alone = read_alone(loader, indices, most=most, seconds=min(seconds, _ALONE_SECONDS)) if compares else None
-        if alone is not None and indices and (unlike := indices_unlike_alone(first, alone)):
+        if alone is not None and indices and (unlike := indices_unlike_alone(run.epochs, alone)):
             random = random_among(loader, unlike, seconds=min(seconds, _ALONE_SECONDS))
             alone = replace(alone, random=random)
     about = loader_facts(loader, given, given_all, run.borrowed.keeps_iterator, setting.ranks)

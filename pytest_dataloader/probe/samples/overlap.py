@@ -87,9 +87,8 @@ def overlap(shares: Mapping[int, RankShare], world_size: int) -> Overlap:
     if by == "contents":  # streams are padded to whole batches of all ranks, by each worker
         each = world_size * first.batch_size * max(1, len(first.contents)) - 1
         slack = each if complete and len({count.total() for count in counts}) == 1 else 0
-    padding = (
-        repeated if repeated <= slack or (complete and by == "indices" and _is_padded(ranked, union, one_in)) else 0
-    )
+    padded = complete and by == "indices" and _is_padded(ranked, union, one_in)
+    padding = repeated if repeated <= slack or padded else 0
     everybody = complete and by == "indices" and len(ranked) == world_size and all(share.covers for _, share in ranked)
     expected = len(thin_by_checksum(range(first.size), one_in)) if everybody else 0
     lost = max(0, expected - len(union)) * one_in if everybody else 0

@@ -344,12 +344,12 @@ def _unlike_alone(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Refe
         yield OrderFault("unlike", about.dataset, detail, unlike)
 
 
-def indices_unlike_alone(epoch: TracedEpoch, alone: Reference) -> list[Any]:
+def indices_unlike_alone(epochs: Sequence[TracedEpoch], alone: Reference) -> list[Any]:
     """The indices at which workers made other samples than one process does, where seeds seem to change nothing."""
-    made = _contents(epoch)
-    indices = dict.fromkeys(flat(epoch.given.indices))
+    made = [_contents(epoch) for epoch in (epochs[:1] if alone.follows_epoch else epochs)]
+    indices = dict.fromkeys(flat(epochs[0].given.indices))
     read = zip(indices, alone.first, strict=False) if alone.steady else ()
-    return [index for index, content in read if made.get(index, {content}) != {content}]
+    return [index for index, content in read if any(each.get(index, {content}) != {content} for each in made)]
 
 
 def _shuffled_in_workers(epochs: Sequence[TracedEpoch], about: LoaderFacts, alone: Reference) -> Iterator[OrderFault]:
