@@ -8,6 +8,9 @@ and a prefetch factor p:
 * worker: what it inherited + 3 + 4 N under fork, about 13 under spawn and forkserver; + T (p + 1) + 1;
 * segments alive: T (N p + 1).
 
+A worker has up to three more for the moment in which it hands a tensor over: the connection, its duplicate and the
+descriptor that was sent. In 160 runs beside six busy loops a look met two of them 6 times.
+
 With the ``file_system`` strategy storages cost segments and no descriptors.
 """
 

@@ -490,7 +490,8 @@ def test_the_peak_stays_within_the_prediction(tensors: int, workers: int) -> Non
     assert seen.storages_per_batch == tensors
     # Lingering queues of an iterator that is not collected yet are two more.
     assert seen.predicted_main_peak - tensors * 2 * workers - 2 <= seen.main_peak <= seen.predicted_main_peak + 2
-    assert seen.predicted_worker_peak - tensors - 4 <= seen.worker_peak <= seen.predicted_worker_peak + 2
+    # At the moment that a tensor is handed over: the connection, its duplicate, the descriptor that was just sent.
+    assert seen.predicted_worker_peak - tensors - 4 <= seen.worker_peak <= seen.predicted_worker_peak + 3
 
 
 def test_other_settings_are_predicted_from_the_same_batches() -> None:
