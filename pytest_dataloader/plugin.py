@@ -171,6 +171,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config) -> Generator[None, Any, A
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """Let a signal pass between the last test and the end of the session: pytest would end without any report."""
+    done = yield
+    if session.config.stash[BENCH].options.measures:
+        from pytest_dataloader.probe.host import interruption
+
+        interruption.pass_signals()
+    return done
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
     """Let a SIGTERM pass, before other plugins do anything: from here on pytest has no answer to one."""
     if session.config.stash[BENCH].options.measures:

@@ -218,10 +218,20 @@ def pytest_sessionfinish():
     os.kill(os.getpid(), signal.SIGTERM)
     return (yield)
 """
+ENDED_AFTER_ITS_TESTS = """
+import os, signal, pytest
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtestloop():
+    done = yield
+    os.kill(os.getpid(), signal.SIGINT)
+    return done
+"""
 
 
-def test_a_sigterm_that_comes_as_the_run_ends_changes_nothing(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(ENDED_AS_IT_ENDS)
+@pytest.mark.parametrize("conftest", [ENDED_AS_IT_ENDS, ENDED_AFTER_ITS_TESTS])
+def test_a_signal_that_comes_as_the_run_ends_changes_nothing(pytester: pytest.Pytester, conftest: str) -> None:
+    pytester.makeconftest(conftest)
     pytester.makepyfile("def test_it(): pass")
     done = pytester.runpytest_subprocess(*WITHOUT, "--dataloader-bench", "--dataloader-json=seen.json")
     assert done.ret == pytest.ExitCode.OK

@@ -185,12 +185,17 @@ def _call_missed() -> None:
 @contextlib.contextmanager
 def finishing() -> Iterator[None]:
     """Have no signal raise in this block, in which a run writes what it knows, and no SIGTERM after it."""
-    global _passing
-    _passing = frozenset({signal.SIGINT, signal.SIGTERM})
+    pass_signals()
     try:
         yield
     finally:
         pass_termination()
+
+
+def pass_signals() -> None:
+    """Have no signal raise until ``pass_termination``: what is left to do takes a moment."""
+    global _passing
+    _passing = frozenset({signal.SIGINT, signal.SIGTERM})
 
 
 def pass_termination() -> None:
