@@ -72,7 +72,7 @@ _BY_PURPOSE = (
 )
 _RANK = "add the rank to the seed, or to the loader's generator"
 _REMEDIES = {
-    "frozen_generator": ("DL402", f"make the generator in the worker, seeded with {_SEED}"),
+    "frozen_generator": ("DL402", f"make the generator in worker_init_fn or __iter__, seeded with {_SEED}"),
     "constant_seed": ("DL403", f"remove worker_init_fn (torch seeds random, numpy and torch), or seed with {_SEED}"),
     "epoch_repeating_seed": ("DL404", f"seed with {_SEED}, or remove worker_init_fn"),
     "repeating_loader_seed": (
