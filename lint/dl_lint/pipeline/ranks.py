@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dl_lint.flow import call_graph, effects, enclosing
+from dl_lint.flow import call_graph, effects, enclosing, guards
 from dl_lint.flow.features import feature
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.interpreter.library_calls import TORCH_LOADER
@@ -80,7 +80,7 @@ def replicating(program: Program, loop: LoaderLoop) -> ast.Call | None:
     models += [call.func for call in entered if not _is_parameter(program, call.func)]
     for model in models:
         for one in alternatives(program.value(model)):
-            if isinstance(one, Made) and is_wrapper(one.name):
+            if isinstance(one, Made) and is_wrapper(one.name) and guards.may_run(program, one.call):
                 return one.call
     return next(_wrappers_around(program, loop), None)
 
@@ -136,7 +136,8 @@ def _wrappers_around(program: Program, loop: LoaderLoop) -> Iterator[ast.Call]:
 
 
 def _wraps(program: Program, call: ast.Call) -> bool:
-    return any(isinstance(one, External) and is_wrapper(one.name) for one in alternatives(program.value(call.func)))
+    named = any(isinstance(one, External) and is_wrapper(one.name) for one in alternatives(program.value(call.func)))
+    return named and guards.may_run(program, call)
 
 
 # --- how processes share their data ---------------------------------------------------------

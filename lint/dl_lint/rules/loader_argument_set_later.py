@@ -45,6 +45,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from dl_lint.flow import reaching
 from dl_lint.flow.interpreter import classes
 from dl_lint.flow.values import Class, Const, External, Instance, Loader, Unknown, Value, alternatives
 from dl_lint.rule import Finding, Related, rule
@@ -130,7 +131,7 @@ def _after_super(method: Scope, node: ast.AST, project: Project) -> bool:
         return True
     sites = project.sites
     inner = [call for call in method.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "__init__"]
-    return any(sites[call].order < sites[node].order for call in inner)
+    return any(reaching.reached_by(sites[call], sites[node]) == "always" for call in inner)
 
 
 def _annotated(project: Project, owner: ast.expr) -> ast.arg | None:

@@ -6,8 +6,7 @@ Finds training loops, recognised by their backward pass, that run a model wrappe
 like, or one that accelerate prepared, over a `DataLoader` that has no distributed sampler, shuffled or not (then of a
 map-style dataset), and is never prepared; `prepare(cycle(loader))` leaves the loader alone. Loaders made under a test
 of the rank or of the number of processes, and datasets that are split by rank, are left alone; so is a model that is
-wrapped under `world_size > 1` or the like where that is 1 by default, no caller says otherwise and nothing in the
-project starts several processes.
+wrapped under `world_size > 1` or the like where that is 1 by default and no caller gives another.
 
 ## Why is this bad?
 

@@ -1,4 +1,0 @@
-from engine import Engine
-from torch.utils.data import DataLoader
-
-
