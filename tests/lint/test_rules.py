@@ -13,6 +13,7 @@ import ast
 import builtins
 import re
 import symtable
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,7 +145,10 @@ def section(entry: Entry, title: str) -> str:
 @pytest.mark.parametrize("path", PROJECTS, ids=lambda path: str(path.relative_to(CASES)))
 def test_exactly_the_marked_lines_are_flagged(path: Path, tmp_path: Path) -> None:
     rule, files = rule_of(path), files_of(path)
-    found = {(f.place.path, f.place.span[0]): f for f in check(rule, files, written(files, tmp_path))}
+    findings = check(rule, files, written(files, tmp_path))
+    places = Counter(f.place for f in findings)
+    assert places.total() == len(places), f"{rule.name} says the same twice: {places.most_common(1)}"
+    found = {(f.place.path, f.place.span[0]): f for f in findings}
     wanted = expected(files, rule)
     missed = wanted.keys() - found.keys()
     extra = found.keys() - wanted.keys()

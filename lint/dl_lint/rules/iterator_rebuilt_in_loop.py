@@ -56,7 +56,7 @@ from dl_lint.rule import Finding, Related, rule
 from dl_lint.source.syntax import names_read, targets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dl_lint.flow.enclosing import LoopNode
     from dl_lint.flow.values import Loader
@@ -70,7 +70,9 @@ def iterator_rebuilt_in_loop(project: Project) -> Iterator[Finding]:
             continue
         loaders, certain = project.iterated_loaders(call.args[0])
         loop = _step_loop(project, call)
-        if loop is None or not loaders or not certain or _takes_another(project, call.args[0], loop):
+        if loop is None or not loaders or not certain:
+            continue
+        if _takes_another(project, call.args[0], loop) or _makes_another(project, call, loaders, loop):
             continue
         made = project.place(loaders[0].call)
         yield Finding(
@@ -93,6 +95,15 @@ def _takes_another(project: Project, source: ast.expr, loop: LoopNode) -> bool:
         for name in names_read(source)
     )
     return any(one.given and project.changes_in(one.expr, loop) for one in passed)
+
+
+def _makes_another(project: Project, call: ast.Call, loaders: Sequence[Loader], loop: LoopNode) -> bool:
+    """Whether the function that a loop calls makes the loader as well as the iterator."""
+    if loop in project.loops_around(call):
+        return False
+    function = project.function_of(call)
+    places = (place for one in loaders for place in (one.call, *(frame.call for frame in one.frames)))
+    return any(project.function_of(place) is function for place in places)
 
 
 def _message(project: Project, loader: Loader) -> str:

@@ -79,11 +79,11 @@ QUIET = (Quiet("advice", "a step waits once", _once),)
 def sync_every_step(project: Project) -> Iterator[Finding]:
     reported: set[ast.AST] = set()
     for waiting in step_waits.waiting_steps(project):
-        nodes = dict.fromkeys(one.node for one in waiting.waits)
-        first = next((one for one in waiting.waits if one.loop is not None), waiting.waits[0])
-        if reported.issuperset(nodes) or not project.site(first.node).scope.file.linted:
+        fresh = [one for one in waiting.waits if one.node not in reported]
+        first = next((one for one in fresh if one.loop is not None), next(iter(fresh), None))
+        if first is None or not project.site(first.node).scope.file.linted:
             continue
-        reported.update(nodes)
+        reported.update(one.node for one in fresh)
         if first.loop is not None:
             when = f" in each pass of a loop ({project.told(project.place(first.loop))})"
         else:

@@ -157,6 +157,16 @@ def asked_each_step(model, dataset, steps):
 # --- once -------------------------------------------------------------------------------------------
 
 
+def first_batch_of(dataset, model):
+    loader = DataLoader(dataset, num_workers=2)
+    return model(next(iter(loader)))
+
+
+def of_each_dataset(model, datasets):
+    for dataset in datasets:
+        first_batch_of(dataset, model)
+
+
 def before_the_loop(model, dataset, steps):
     loader = DataLoader(dataset, num_workers=2)
     batches = iter(loader)

@@ -35,6 +35,30 @@ def three_reads(model, optimizer, dataset, seen):
         seen.append(float(loss))
 
 
+def write(writer, step, loss, scores):
+    writer.add_scalar("loss", loss.mean().item(), step)  # expect advice
+    writer.add_scalar("spread", scores.std().item(), step)
+
+
+def writes(model, dataset, writer):
+    for step, images in enumerate(DataLoader(dataset, pin_memory=True)):
+        scores = model(images.cuda(non_blocking=True))
+        loss = scores.mean()
+        loss.backward()
+        write(writer, step, loss, scores)
+
+
+def writes_more(model, critic, dataset, writer):
+    for step, images in enumerate(DataLoader(dataset, pin_memory=True)):
+        scores = model(images.cuda(non_blocking=True))
+        loss = scores.mean()
+        loss.backward()
+        write(writer, step, loss, scores)
+        other = critic(scores).mean()
+        other.backward()
+        writer.add_scalar("other", other.item(), step)  # expect
+
+
 def decided_now_and_then(model, dataset, writer):
     for step, images in enumerate(DataLoader(dataset, pin_memory=True)):
         loss = model(images.cuda(non_blocking=True)).mean()
