@@ -19,8 +19,8 @@ _OF_ANOTHER_CONTEXT = "SemLock created in a fork context"
 
 
 def start_failure(start: WorkerStart) -> str:
-    """Why no batch came by a method."""
-    head = f"no batch under {start.method}"
+    """What went wrong by a method: mostly no batch came, else the worker failed after one."""
+    head = f"{'no batch' if start.seconds_to_first_batch is None else 'a fault'} under {start.method}"
     if start.attribute and start.what == "a torch.Generator":
         return f"{head}: {start.attribute} is a torch.Generator, which cannot be sent"
     if start.attribute:
@@ -29,15 +29,15 @@ def start_failure(start: WorkerStart) -> str:
         said = f"\n{start.error}" if start.error else ""
         return f"{head}: the worker exited with code {start.exit_code}{_phase(start)}{said}"
     if start.fault == "killed":
-        return f"{head}: the worker was killed{_phase(start)}"
+        return f"{head}: the worker was killed by {start.signal or 'a signal'}{_phase(start)}"
     if start.fault == "hang":
         return f"{head}: the worker hangs{_phase(start)}\n{start.error}"
     return f"{head}: {start.error}{_phase(start)}"
 
 
 def _phase(start: WorkerStart) -> str:
-    if start.phase == "starting":
-        return " while starting"
+    if start.phase in ("starting", "exiting"):
+        return f" while {start.phase}"
     return f" while reading sample {start.sample!r}" if start.sample is not None else ""
 
 

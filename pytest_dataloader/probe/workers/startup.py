@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
+from pytest_dataloader.probe.workers.fault import signal_name
 from pytest_dataloader.probe.workers.handover import drain_pipe_of_dead_child
 from pytest_dataloader.probe.workers.lifecycle import observe_lifecycle
 from pytest_dataloader.probe.workers.pickling import PARTS, Culprit, find_culprit, find_generator
@@ -57,6 +58,11 @@ class WorkerStart:
     exit_code: int | None = None
     sample: Any = None
     seconds_to_first_batch: float | None = None
+
+    @property
+    def signal(self) -> str:
+        """The name of the signal that ended the worker; empty where none did, or it is not known."""
+        return signal_name(self.exit_code)
 
     @property
     def works(self) -> bool:
@@ -130,6 +136,12 @@ def _arrive(*_parts: Any) -> None:
 
 
 def _try(loader: Any, method: str) -> WorkerStart:
+    """One start, and another where a signal ended the worker: a fault of the loader's ends both."""
+    first = _start(loader, method)
+    return _start(loader, method) if first.fault == "killed" else first
+
+
+def _start(loader: Any, method: str) -> WorkerStart:
     seen = observe_lifecycle(loader, method=method, seconds=0.0, epochs=1, one_worker=True)
     found = seen.fault
     first = seen.epochs[0].first_batch_seconds if seen.epochs else None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import signal
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -37,6 +39,7 @@ LAMBDA = WorkerStart(
 )
 UNIMPORTED = WorkerStart("spawn", fault="exit", phase="starting", exit_code=1)
 STATEFUL = WorkerStart("spawn", fault="exception", phase="reading", sample=3, error="KeyError: 'root'")
+KILLED = WorkerStart("spawn", fault="killed", exit_code=-signal.SIGKILL)
 SEEN = Portability(
     starts=(FORK, SPAWN), attribute="", what="", error="", pickled_bytes=2130, tensor_bytes=0, workers=2, pinned="",
     seconds=4.0,
@@ -62,6 +65,14 @@ SEEN = Portability(
             "no batch under spawn: the worker exited with code 1 while starting", "DL307",
         ),
         (replace(SEEN, starts=(FORK, STATEFUL)), {}, "failed", "KeyError: 'root' while reading sample 3", ""),
+        (
+            replace(SEEN, starts=(FORK, replace(KILLED, phase="reading", sample=3))), {}, "failed",
+            "no batch under spawn: the worker was killed by SIGKILL while reading sample 3", "",
+        ),
+        (
+            replace(SEEN, starts=(FORK, replace(KILLED, phase="exiting", seconds_to_first_batch=3.5))), {}, "failed",
+            "a fault under spawn: the worker was killed by SIGKILL while exiting", "",
+        ),
         (replace(SEEN, starts=(replace(SPAWN, available=False), FORK)), {}, "inconclusive", "no start method", ""),
         (
             replace(SEEN, starts=(replace(SPAWN, fault="hang", certain=False, error="it was still at work"),)), {},
@@ -92,6 +103,21 @@ class Holder(Dataset[Any]):
 
     def __getitem__(self, index: int) -> Any:
         return torch.full((4,), float(index))
+
+
+class Deadly(Holder):
+    """Ends a worker by a signal, so many times."""
+
+    def __init__(self, folder: Path, most: int) -> None:
+        super().__init__()
+        self.folder, self.most = folder, most
+
+    def __getitem__(self, index: int) -> Any:
+        known = len([*self.folder.iterdir()])
+        if known < self.most and torch.utils.data.get_worker_info() is not None:
+            (self.folder / str(known)).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__getitem__(index)
 
 
 class Slotted:
@@ -216,6 +242,15 @@ def test_a_loader_that_asks_for_fork_is_held_to_fork() -> None:
 def test_a_loader_without_workers_starts_none() -> None:
     seen = measure(DataLoader(Holder(fn=lambda x: x)), setting=QUICK)
     assert (seen.starts, seen.attribute, judge(seen).outcome) == ((), "dataset.fn", "passed")
+
+
+@pytest.mark.parametrize(
+    ("most", "fault"), [(1, "none"), (2, "killed")], ids=["a worker is killed once", "every worker is killed"]
+)
+def test_a_worker_that_a_signal_ended_is_started_once_more(most: int, fault: str, tmp_path: Path) -> None:
+    (start,) = measure(DataLoader(Deadly(tmp_path, most), num_workers=1), setting=QUICK, start_methods=("fork",)).starts
+    assert (start.fault, start.signal) == (fault, "" if fault == "none" else "SIGKILL")
+    assert len([*tmp_path.iterdir()]) == most
 
 
 @pytest.mark.parametrize("value", ["threads", [], ["fork", "thread"], 3, None])
