@@ -327,8 +327,9 @@ def test_the_verdict_follows_from_the_ranks_of_a_job(row: Judgement) -> None:
 
 @pytest.fixture(autouse=True)
 def ample_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For the child that is a rank, on a busy machine too."""
+    """For the child that is a rank, and for worlds of every size, on a busy machine too."""
     monkeypatch.setattr(shards, "VIEW_SECONDS", 60.0)
+    monkeypatch.setattr(shards, "_SECONDS", 600.0)
     monkeypatch.setattr(rank_simulation, "_TIMEOUT_SECONDS", 120.0)
 
 
