@@ -173,15 +173,15 @@ def _cache(seen: Memory) -> str:
     name = _spoken(seen.accumulating_attribute) or "an unknown object"
     bytes_each = size(seen.accumulated_bytes_per_sample)
     if seen.accumulated_elements:
-        headline = f"cache: {seen.accumulated_elements:,} elements of {name} grow by {bytes_each} each"
+        headline = f"cache: {bytes_each} in each of {seen.accumulated_elements:,} elements of {name}"
     else:
-        headline = f"cache: {name} grows by {bytes_each} with each new sample"
+        headline = f"cache: {bytes_each} per new sample in {name}"
     return f"{headline}{_filled(seen)}\neach worker fills its own{_alone(seen)}"
 
 
 def _leak(seen: Memory) -> str:
     what = _spoken(seen.accumulating_attribute) or "a worker"
-    headline = f"leak: {what} grows by {size(seen.accumulated_bytes_per_sample)} with each sample read"
+    headline = f"leak: {size(seen.accumulated_bytes_per_sample)} per sample read in {what}"
     return f"{headline}{_filled(seen)}\nit grows with samples that were read before, too{_alone(seen)}"
 
 
@@ -338,7 +338,7 @@ def _instead(seen: Memory) -> str:
     if seen.replacement is not None:
         tried = seen.replacement
         text += (
-            f"\ntried with {tried.records:,} of its records as {tried.form}: {percent(tried.share_copied)} copied, "
+            f"\ntried with {tried.records:,} of its records in {tried.form}: {percent(tried.share_copied)} copied, "
             f"{size(tried.bytes_per_record)} per record, {tried.microseconds_per_read:.1f} us per read"
         )
     return text

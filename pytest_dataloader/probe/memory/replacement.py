@@ -140,4 +140,4 @@ def _pack(records: list[Any]) -> _Packed:
     if all(isinstance(record, int | float) for record in records):
         number = struct.Struct("d" if any(isinstance(record, float) for record in records) else "q")
         return _Packed("one array of numbers", number.unpack, [number.pack(record) for record in records])
-    return _Packed("pickled records in one array", pickle.loads, [pickle.dumps(record) for record in records])
+    return _Packed("one array of pickled bytes", pickle.loads, [pickle.dumps(record) for record in records])

@@ -146,7 +146,7 @@ def describe_stop(stop: Stop, run: Uninterrupted) -> str:
         return f"after the end of epoch {stop.epoch + 1}"
     epoch = f" of epoch {stop.epoch + 1}" if stop.epoch else ""
     if stop.earlier:
-        return f"after batch {stop.earlier} and again after batch {stop.batches}{epoch}"
+        return f"twice, after batch {stop.earlier} and after batch {stop.batches}{epoch}"
     last = run.ended[stop.epoch] and stop.batches == len(run.epochs[stop.epoch])
     return f"after {'the last batch' if last else f'batch {stop.batches}'}{epoch}"
 

@@ -211,32 +211,32 @@ VERDICTS = {
     ),
     "a cache": Judgement(
         CACHING, "failed",
-        "cache: dataset.cache grows by 4.1 kB with each new sample\n"
+        "cache: 4.1 kB per new sample in dataset.cache\n"
         "each worker fills its own\nabout 40.0 MB per worker per epoch, 80.0 MB in 2 workers", ("DL302",),
     ),
     "a cache of chunks": Judgement(
         replace(CACHING, accumulated_elements=200), "failed",
-        "cache: 200 elements of dataset.cache grow by 4.1 kB each\n"
+        "cache: 4.1 kB in each of 200 elements of dataset.cache\n"
         "each worker fills its own\nabout 40.0 MB per worker per epoch, 80.0 MB in 2 workers", ("DL302",), in_full=True,
     ),
     "a cache of nobody knows what": Judgement(
         replace(CACHING, accumulating_attribute=""), "failed",
-        "cache: an unknown object grows by 4.1 kB with each new sample", ("DL302",),
+        "cache: 4.1 kB per new sample in an unknown object", ("DL302",),
     ),
     "a cache within the limit": Judgement(
-        CACHING, "passed", "cache: dataset.cache grows by 4.1 kB with each new sample", ("DL302",), per_worker(40 * MB)
+        CACHING, "passed", "cache: 4.1 kB per new sample in dataset.cache", ("DL302",), per_worker(40 * MB)
     ),
     "a cache too small to matter": Judgement(
         SMALL_CACHE, "passed",
-        "cache: dataset.cache grows by 4.1 kB with each new sample", ("DL302",),
+        "cache: 4.1 kB per new sample in dataset.cache", ("DL302",),
     ),
     "a cache just large enough": Judgement(
         replace(SMALL_CACHE, growth_bytes_per_worker=MATTERS), "failed",
-        "cache: dataset.cache grows by 4.1 kB with each new sample", ("DL302",)
+        "cache: 4.1 kB per new sample in dataset.cache", ("DL302",)
     ),
     "a small cache above the limit": Judgement(
         SMALL_CACHE, "failed",
-        "cache: dataset.cache grows by 4.1 kB with each new sample, limit 10.0 kB per worker", ("DL302",),
+        "cache: 4.1 kB per new sample in dataset.cache, limit 10.0 kB per worker", ("DL302",),
         per_worker(10_000),
     ),
     "a small cache beside copies": Judgement(
@@ -244,32 +244,32 @@ VERDICTS = {
         "failed",
         "copy-on-write of dataset.rows\n0  objects\n"
         "each read writes to a reference count, which copies the page\n"
-        "cache: dataset.cache grows by 4.1 kB with each new sample\n"
+        "cache: 4.1 kB per new sample in dataset.cache\n"
         "each worker fills its own\ntogether about 1.0 MB per worker per epoch, 2.1 MB in 2 workers\n"
         "  reading 800 samples copied 0 % of what was looked at, an idle worker copied none",
         ("DL301", "DL302"),
     ),
     "a cache without workers": Judgement(
         without_workers(CACHING), "passed",
-        "cache: dataset.cache grows by 4.1 kB with each new sample", ("DL302",),
+        "cache: 4.1 kB per new sample in dataset.cache", ("DL302",),
     ),
     "a cache without workers, under a limit": Judgement(
-        without_workers(CACHING), "passed", "cache: dataset.cache grows by 4.1 kB with each new sample",
+        without_workers(CACHING), "passed", "cache: 4.1 kB per new sample in dataset.cache",
         ("DL302",), per_worker(10**12)
     ),
     "a leak": Judgement(
         replace(LEAKING, accumulating_filled_at="data.py:40"), "failed",
-        "leak: dataset.log grows by 4.1 kB with each sample read\n"
+        "leak: 4.1 kB per sample read in dataset.log\n"
         "filled at data.py:40\nit grows with samples that were read before, too\n"
         "about 40.0 MB per worker per epoch, 80.0 MB in 2 workers", ("DL302",),
     ),
     "a leak within every limit": Judgement(
         LEAKING, "failed",
-        "leak: dataset.log grows by 4.1 kB with each sample read", ("DL302",), per_worker(10**12),
+        "leak: 4.1 kB per sample read in dataset.log", ("DL302",), per_worker(10**12),
     ),
     "a leak of which no epoch is known": Judgement(
         replace(LEAKING, accumulating_attribute="", growth_bytes_per_worker=0), "failed",
-        "leak: a worker grows by 4.1 kB with each sample read\nit grows with samples that were read before, too",
+        "leak: 4.1 kB per sample read in a worker\nit grows with samples that were read before, too",
         ("DL302",), in_full=True,
     ),
     "batches that are kept": Judgement(
@@ -447,7 +447,7 @@ VERDICTS = {
     ),
     "nothing shows a worker's memory, a leak": Judgement(
         replace(LEAKING, source="none"), "failed",
-        "leak: dataset.log grows by 4.1 kB with each sample read", ("DL302",)
+        "leak: 4.1 kB per sample read in dataset.log", ("DL302",)
     ),
     "too little to tell": Judgement(
         replace(SEEN, unclear="the walk came not to its end", partly=("12 attributes were looked at",)),
@@ -495,7 +495,7 @@ def test_every_attribute_and_worker_that_was_looked_at_has_a_line_of_its_own() -
     [
         (replace(COPYING, container="list"), "\n    packed = [pickle.dumps(each) for each in self.rows]\n"),
         (replace(COPYING, attribute="", type="dict"), "keep the data in one array of numbers, or all its records in"),
-        (replace(COPYING, replacement=PACKED), "workers share its pages\ntried with 4,096 of its records as "
+        (replace(COPYING, replacement=PACKED), "workers share its pages\ntried with 4,096 of its records in "
          "one array of bytes: 0 % copied, 60 B per record, 1.2 us per read"),
     ],
     ids=["paths", "records", "tried on the spot"],

@@ -123,8 +123,8 @@ VERDICTS = {
         "the first epoch is resumed exactly", ("",), in_full=True,
     ),
     "wrong when it is resumed again": Judgement(
-        stopped(SEEN.stops[0], Resumption("after batch 1 and again after batch 6", "skips", 1, again=True)), "failed",
-        "resumed after batch 1 and again after batch 6: skips 1 batch\n"
+        stopped(SEEN.stops[0], Resumption("twice, after batch 1 and after batch 6", "skips", 1, again=True)), "failed",
+        "resumed twice, after batch 1 and after batch 6: skips 1 batch\n"
         "a run that is resumed once goes on exactly", ("",),
         in_full=True,
     ),
@@ -284,8 +284,8 @@ def test_what_only_its_random_states_make_right_is_inconclusive() -> None:
 
 def test_a_stop_of_a_resumed_run_is_resumed_too() -> None:
     seen = measure(FAULTS["a count that begins anew"].make(), setting=QUICK)
-    assert {stop.outcome for stop in seen.stops if "again" not in stop.place} == {"exact"}
-    assert {stop.outcome for stop in seen.stops if "again" in stop.place} == {"repeats"}
+    assert {stop.outcome for stop in seen.stops if not stop.again} == {"exact"}
+    assert {stop.outcome for stop in seen.stops if stop.again} == {"repeats"}
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_no_stop_is_chosen_twice_where_there_are_few() -> None:
         (Stop(0, 6, b"", ended=True), RUN, "after the end of epoch 1"),
         (Stop(1, 3, b""), RUN, "after batch 3 of epoch 2"),
         (Stop(1, 6, b"", ended=True), RUN, "after the end of epoch 2"),
-        (Stop(0, 5, b"", earlier=3), RUN, "after batch 3 and again after batch 5"),
+        (Stop(0, 5, b"", earlier=3), RUN, "twice, after batch 3 and after batch 5"),
     ],
     ids=["a batch", "the last batch", "the last of a part", "the end", "the second epoch", "its end", "twice"],
 )
