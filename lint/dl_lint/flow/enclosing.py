@@ -138,7 +138,7 @@ def _changed_in(program: Program, name: str | None, node: ast.AST, loop: LoopNod
         sites += [change.site for change in scope.changes.get(name, ())]
         if any(_inside(program, site, loop) for site in sites):
             return True
-        if scope.kind not in ("comprehension", "lambda"):
+        if scope.kind not in ("comprehension", "lambda") and name.partition(".")[0] in scope.bindings:
             return False
         scope = scope.parent
     return False

@@ -44,7 +44,7 @@ def is_same_through_calls(program: Program, loader: Loader, loop: LoopNode, batc
     else:
         frames = tuple(frame for frame in loader.frames if frame.scope is function)
         chosen = all(_is_of_passed(test, function) for test in tests)
-    needed = _parameters_behind(program, [*_arguments(loader.call), *tests], function) if chosen else None
+    needed = _parameters_behind(program, [*_arguments(loader.call), *tests], function, loop) if chosen else None
     if needed is None:
         return False
     inside = [frame for frame in frames if loop in enclosing.loops_around(program, frame.call)]
@@ -64,7 +64,7 @@ def _is_same_further_out(program: Program, frame: Frame, needed: set[str], loop:
     if frame.scope.receiver in needed:
         return False  # whose object a pass may have made anew
     passed = (loaders.passed(program, frame.call, name, *frame.scope.positions) for name in needed)
-    behind = _parameters_behind(program, [one.expr for one in passed if one.given], function)
+    behind = _parameters_behind(program, [one.expr for one in passed if one.given], function, loop)
     if behind is None or any(enclosing.tests_around(program, frame.call)):
         return False
     outer = [one for one in frames if one.scope is function and loop in enclosing.loops_around(program, one.call)]
@@ -111,13 +111,14 @@ def _is_same(program: Program, expr: ast.AST, loop: LoopNode, depth: int) -> boo
     )
 
 
-def _parameters_behind(program: Program, exprs: list[ast.AST], function: Scope) -> set[str] | None:
-    """The parameters of ``function`` that ``exprs`` depend on; None if they depend on anything that may differ."""
+def _parameters_behind(program: Program, exprs: list[ast.AST], function: Scope, loop: LoopNode) -> set[str] | None:
+    """The parameters of ``function`` that ``exprs`` depend on; None if they depend on anything that may differ between
+    passes of ``loop``, which calls the function."""
     found: set[str] = set()
     seen: set[Binding] = set()
     while exprs:
         expr = exprs.pop()
-        if not _is_pure(program, expr):
+        if not _is_pure(program, expr) or enclosing.changes_in(program, expr, loop):
             return None
         for binding in {binding for name in names_read(expr) for binding in function.bindings.get(name.id, ())} - seen:
             seen.add(binding)

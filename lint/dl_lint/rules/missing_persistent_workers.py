@@ -81,8 +81,9 @@ QUIET = (
 )
 
 
-UNCOUNTED = " (how many passes that makes is not known)"
-RARELY = " (in every n-th pass)"
+AGAIN = "again and again"
+UNCOUNTED = f"{AGAIN} (how many passes that makes is not known)"
+RARELY = f"{AGAIN} (in every n-th pass)"
 
 
 @rule("DL204", severity="slow", quiet=QUIET)
@@ -94,16 +95,16 @@ def missing_persistent_workers(project: Project) -> Iterator[Finding]:
         if persistence.starts_workers_again(project, loader):
             ways.setdefault(loader.call, []).append((loader, again, loop))
     for several in ways.values():
-        # One builder may serve several loops, of which one that nothing keeps quiet is told.
-        loud = (way for way in several if not any(one.when(project, *way) for one in QUIET))
-        loader, again, loop = next(loud, several[0])
+        # One builder may serve several loops: told is one that nothing keeps quiet, with more than one pass if any has.
+        loud = [way for way in several if not any(one.when(project, *way) for one in QUIET)]
+        loader, again, loop = min(loud or several[:1], key=lambda way: loops.once_by_default(project, way[1]))
         place = project.place(again)
         hooked = again in fits
         by = "the Trainer" if hooked else f"the loop at {project.told(place)}"
-        passes = (UNCOUNTED if fits[again].uncounted else "") if hooked else _passes(project, loader, again, loop)
+        passes = (UNCOUNTED if fits[again].uncounted else AGAIN) if hooked else _passes(project, loader, again, loop)
         yield Finding(
             project.place(loader.call),
-            f"{by} iterates this loader again and again{passes}, and its {_workers(project, loader)} "
+            f"{by} iterates this loader {passes}, and its {_workers(project, loader)} "
             f"restarted for {'each of those' if passes == RARELY else 'every pass'}",
             f"pass {persistence.wanted(project, loader)}, so that the workers stay between epochs",
             (Related(place, "the Trainer takes it from here" if hooked else "iterated again by this"),),
@@ -122,14 +123,14 @@ def _repeated(project: Project) -> Iterator[tuple[Loader, ast.AST, LoopNode | No
 
 
 def _passes(project: Project, loader: Loader, again: ast.AST, loop: LoopNode | None) -> str:
-    """What is known of the number of passes, where it may be small."""
+    """How often the loader is iterated, as far as is known."""
     if trip_counts.skips_epochs(project, loader, again, loop):
         return RARELY
     if loops.twice_at_most(project, again):
-        return " (twice)"
+        return "twice"
     if loops.once_by_default(project, again):
-        return " (once, by default of its option)"
-    return UNCOUNTED if isinstance(again, ast.While) else ""
+        return "as often as an option says (once by default)"
+    return UNCOUNTED if isinstance(again, ast.While) else AGAIN
 
 
 def _workers(project: Project, loader: Loader) -> str:

@@ -481,3 +481,32 @@ def rate_of(dataset, batch_size):
 def rates_by_size(dataset):
     for size in (8, 32):
         print([rate_of(dataset, one) for one in (size, 4 * size)])
+
+
+def one_for_each_stage(model, stages, root):
+    for stage in stages:
+        config = {"batch_size": 4, **stage}
+
+        def make(dataset):
+            return DataLoader(dataset, config["batch_size"], num_workers=config["workers"])
+
+        def renew():
+            return make(Images(root))
+
+        for batch in renew():
+            model(batch)
+
+
+def the_same_in_each_stage(model, stages, root):
+    config = {"batch_size": 4, "workers": 8}
+    for stage in stages:
+        model.enter(stage)
+
+        def make_alike(dataset):
+            return DataLoader(dataset, config["batch_size"], num_workers=config["workers"])  # expect
+
+        def renew_alike():
+            return make_alike(Images(root))
+
+        for batch in renew_alike():
+            model(batch)
