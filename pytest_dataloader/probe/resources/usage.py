@@ -113,6 +113,7 @@ class _Run:
         self.replay: Replay | None = None
         self.reading_seconds = 0.0
         self.seconds_per_batch = 0.0
+        self.restart_seconds = 0.0
         self.began = time.monotonic()
         self.batches_of_workers: dict[int, int] = {}
         self.here: Counter[str] = Counter()
@@ -203,8 +204,9 @@ class _Run:
 
     def _round(self, borrowed: Borrowed, number: int, times: int, tick: Callable[[], None]) -> bool:
         """Whether the round was read to its end."""
+        began = time.monotonic()
         self._begin(borrowed, times)
-        got, wanted, began = 0, self.length * times, time.monotonic()
+        got, wanted, first = 0, self.length * times, began
         batches = borrowed.each()
         for got, batch in enumerate(itertools.islice(batches, wanted), 1):
             tick()
@@ -212,12 +214,14 @@ class _Run:
             del batch
             self._count(borrowed)
             if got == 1:
-                self.deadline = min(self.deadline, time.monotonic() + self.seconds)
+                first = time.monotonic()
+                self.restart_seconds = first - began if number else 0.0
+                self.deadline = min(self.deadline, first + self.seconds)
                 self._fill(borrowed, wanted)
             if got >= self.loader.num_workers and time.monotonic() > self._deadline_of(number):
                 break
         self.seen.batches += got
-        self.seconds_per_batch = (time.monotonic() - began) / max(1, got)
+        self.seconds_per_batch = (time.monotonic() - first) / (got - 1) if got > 1 else time.monotonic() - began
         late = got < wanted and time.monotonic() > self._deadline_of(number)
         if not late:
             self._read_workers(borrowed, number, got)
@@ -228,8 +232,8 @@ class _Run:
         return not late
 
     def _deadline_of(self, number: int) -> float:
-        """The first rounds may take longer: without them nothing can be said."""
-        return self.deadline + (_PATIENT * self.seconds if number < TELLING_ROUNDS else 0)
+        """The first rounds may take longer, as may workers that start again: without them nothing can be said."""
+        return self.deadline + (_PATIENT * self.seconds + self.restart_seconds if number < TELLING_ROUNDS else 0)
 
     def _note_names(self, batch: Any) -> None:
         """Segments that a batch names belong to whoever takes the batch."""

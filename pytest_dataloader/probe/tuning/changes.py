@@ -14,6 +14,7 @@ from pytest_dataloader.probe.loader.settings import settings_of
 from pytest_dataloader.probe.timing.bottleneck import MUCH_BYTES, cost_more, is_by_sampler, suits_uint8
 from pytest_dataloader.probe.timing.evidence import TriedChange
 from pytest_dataloader.probe.timing.stragglers import STRAGGLES
+from pytest_dataloader.probe.tuning.batch_indexing import indexed_by_batch
 from pytest_dataloader.probe.tuning.batch_sizes import hindrance, resized
 from pytest_dataloader.probe.tuning.trial import LEAST_SECONDS, ROOM, Trial, measure_trial
 
@@ -73,6 +74,8 @@ def try_changes(loader: Any, seen: Stages, *, seconds: float, came: Callable[[st
 def _changes(loader: Any, seen: Stages) -> Iterator[tuple[str, Any, LoaderSettings]]:
     """Each in words or as code, with the loader and the settings to try it with."""
     now, stage = settings_of(loader), seen.bottleneck
+    if by_batch := indexed_by_batch(loader):
+        yield *by_batch, now
     if seen.workers and seen.array_bytes_per_batch >= MUCH_BYTES:
         yield "torch.from_numpy() of the arrays in a batch", compact(loader), now
     elif seen.workers and seen.unshown_bytes_per_batch >= MUCH_BYTES:
@@ -147,10 +150,9 @@ def _try(
                 if not _fits(before, settings):
                     return None
                 after = trial(changed, settings)
-            if text == COMBINED:  # the samples of such a batch are not to be counted in it
-                after = replace(
-                    after, samples_per_second=before.samples_per_second * before.batch_seconds / after.batch_seconds
-                )
+            if text == COMBINED or changed.batch_size is None:  # samples are not to be counted in such a batch
+                gain = before.batch_seconds / after.batch_seconds
+                after = replace(after, samples_per_second=before.samples_per_second * gain)
             without.append(before.samples_per_second)
             rates.append(after.samples_per_second)
             if min(rates) / max(without) < FASTER:

@@ -8,6 +8,7 @@ import os
 import resource
 import sys
 import threading
+import time
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -382,6 +383,12 @@ def test_a_clean_loader_passes(make: Callable[[], DataLoader[Any]]) -> None:
     # A queue that torch has closed keeps its pipe until the thread that feeds it has ended: late after one epoch, on a
     # busy machine, but not later after each.
     assert not all(later > earlier for earlier, later in pairwise(seen.open_after_epochs[1:]))
+
+
+def test_the_start_of_workers_is_not_part_of_the_time_for_two_epochs() -> None:
+    seen = fds.measure(load(worker_init_fn=lambda _worker: time.sleep(1)), setting=Setting(seconds=0.02))
+    assert seen.epochs == 2
+    assert fds.judge(seen).outcome == "passed"
 
 
 @pytest.mark.parametrize(
