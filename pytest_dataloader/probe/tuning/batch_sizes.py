@@ -61,18 +61,18 @@ def compare_batch_sizes(
     ``samples`` are those of an epoch, None where that is not known. Sizes that leave too few batches or do not fit into
     memory are left out. Raises what the loader raises.
     """
-    each = max(LEAST_SECONDS, _SHARE * seconds)
+    each, own = max(LEAST_SECONDS, _SHARE * seconds), loader.batch_sampler.batch_size
     known: BatchSize | None = None
-    for size in dict.fromkeys(max(1, int(factor * loader.batch_size)) for factor in _FACTORS):
+    for size in dict.fromkeys(max(1, int(factor * own)) for factor in _FACTORS):
         too_few = samples is not None and samples < _LEAST_BATCHES * size
-        if size != loader.batch_size and (too_few or (known is not None and not _fits(known, size, settings))):
+        if size != own and (too_few or (known is not None and not _fits(known, size, settings))):
             continue
         came(f"batch_size={size}")
         try:
             start = measure_start(resized(loader, size), settings, each, lambda _spent: None)
         except EmptyEpoch:  # with drop_last
             continue
-        known = _row(start, size, now=size == loader.batch_size)
+        known = _row(start, size, now=size == own)
         yield known
 
 

@@ -95,7 +95,7 @@ def _changes(loader: Any, seen: Stages) -> Iterator[tuple[str, Any, LoaderSettin
         if seen.workers and seen.tensors_per_batch > 1:
             yield COMBINED, combined(loader), now
         if seen.crossing_bytes_per_batch < _LARGE_BYTES and not hindrance(loader):
-            size = _LARGER * loader.batch_size
+            size = _LARGER * loader.batch_sampler.batch_size
             yield f"batch_size={size}", resized(loader, size), now
 
 

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, Sampler, get_worker_info
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    Sampler,
+    SequentialSampler,
+    get_worker_info,
+)
 
 from pytest_dataloader.checks import Setting
 from pytest_dataloader.checks.tune import judge, measure
@@ -357,7 +365,9 @@ def test_batch_sizes_are_measured_beside_the_own_one(monkeypatch: pytest.MonkeyP
 
     stored(monkeypatch, by_workers)
     monkeypatch.setattr(batch_sizes, "measure_start", as_on_a_quiet_machine)
-    loader = DataLoader(Wide(0.001), batch_size=8, num_workers=2)
+    dataset = Wide(0.001)
+    given = BatchSampler(SequentialSampler(dataset), 8, drop_last=False)
+    loader = DataLoader(dataset, batch_sampler=given, num_workers=2)
     known: list[Tuning] = []
     seen = measure(loader, setting=dataclasses.replace(SETTING, known=known.append))
     assert [(row.batch_size, row.now) for row in seen.batch_sizes] == [(4, False), (8, True), (16, False), (32, False)]
@@ -368,7 +378,7 @@ def test_batch_sizes_are_measured_beside_the_own_one(monkeypatch: pytest.MonkeyP
         assert row.seconds_to_first_batch >= 0.001 * row.batch_size
         assert row.total_bytes > seen.settings.num_workers * 2 * row.batch_bytes
     assert [len(each.batch_sizes) for each in known[-4:]] == [1, 2, 3, 4]
-    assert loader.batch_size == 8
+    assert given.batch_size == 8
     assert len(next(iter(loader))) == 8
 
 

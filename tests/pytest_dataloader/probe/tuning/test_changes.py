@@ -108,3 +108,12 @@ def test_indexing_once_for_each_batch_is_tried_and_advised_by_its_rate() -> None
     tried, *_ = changes.try_changes(DataLoader(rows, 64), Stages(), seconds=0.3, came=lambda _text: None)
     assert tried.change.startswith("one index for each batch")
     assert tried.samples_per_second > 64
+
+
+def test_batches_of_a_batch_sampler_that_was_given_become_larger_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "cost_more", lambda _seen: False)
+    monkeypatch.setattr(changes, "is_by_sampler", lambda _seen: False)
+    given = BatchSampler(SequentialSampler(ROWS), 8, drop_last=False)
+    loader = DataLoader(Normalised(), batch_sampler=given, num_workers=2)
+    found = {text: changed for text, changed, _ in changes._changes(loader, Stages(workers=2, bottleneck="receive"))}
+    assert found["batch_size=32"].batch_sampler.batch_size == 32
