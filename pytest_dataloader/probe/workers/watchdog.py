@@ -38,7 +38,7 @@ TIMES_LONGEST, TIMES_LONGEST_BUSY = 10, 100
 QUIET_BUSY_SHARE, QUIET_SWITCHES = 0.02, 20.0
 """Of workers that wait: share of the time on a CPU or queueing for one, voluntary context switches per second. A loop
 around ``time.sleep(0.1)`` takes 0.0003 and 8.5 (the same script)."""
-_DEADLOCK = "deadlock, each of its threads waits for a lock or an event"
+_DEADLOCK = "deadlock, each of its threads waits for a lock"
 
 
 class GivenUp(BaseException):

@@ -335,7 +335,7 @@ def nothing_is_left() -> Iterator[None]:
         ("Needy", "exception", "Needy: code 7 at x, while reading sample 17"),
         ("Spoken", "exception", "Spoken, while reading sample 17"),
         ("StopIteration", "exception", "the epoch ended after 4 batches, without an error"),
-        ("lock", "hang", "deadlock, each of its threads waits for a lock or an event"),
+        ("lock", "hang", "deadlock, each of its threads waits for a lock"),
         ("sleep", "hang", "it sleeps for another 999,99"),
     ],
 )
@@ -382,7 +382,7 @@ def test_workers_that_import_everything_anew_are_named_as_well(method: str, faul
     assert (seen.fault, seen.worker, seen.sample, seen.sample_indices) == (kind, 0, BAD, IN_FLIGHT)
     assert seen.start_method == method
     if kind == "hang":
-        assert seen.why == "deadlock, each of its threads waits for a lock or an event"
+        assert seen.why == "deadlock, each of its threads waits for a lock"
 
 
 def broken_init(_worker: int) -> None:

@@ -142,7 +142,7 @@ def test_a_worker_that_is_seen_in_a_deadlock_for_three_seconds_hangs(scene: Scen
     scene.looks[MAIN] = lambda: LOCKED
     assert scene.wait(4.0) is None  # one second without a look, one look to compare with, three seconds in it
     found = scene.wait(LOOK)
-    assert found == Finding("hang", 1, "deadlock, each of its threads waits for a lock or an event", 4 + LOOK)
+    assert found == Finding("hang", 1, "deadlock, each of its threads waits for a lock", 4 + LOOK)
 
 
 def test_a_deadlock_that_opened_once_begins_anew(scene: Scene) -> None:
