@@ -7,6 +7,7 @@ import multiprocessing.context
 import queue
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -205,6 +206,33 @@ class OfPairs(Noise):
         return super().__getitem__(index[0])
 
 
+class NotInstalled:
+    """Stands for an optional library: whatever is asked of it raises."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise ImportError(f"{name} needs a library that is not installed")
+
+
+class Unopened(Mapping[str, Any]):
+    """Stands for a store: to look at its values is to read them."""
+
+    def __len__(self) -> int:
+        return SIZE
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"row {row}" for row in range(SIZE))
+
+    def __getitem__(self, key: str) -> Any:
+        raise OSError(f"{key} is not there")
+
+
+class Holding(Noise):
+    """Holds what nobody but itself may ask anything of."""
+
+    def __init__(self) -> None:
+        self.library, self.libraries, self.store = NotInstalled(), [NotInstalled()], Unopened()
+
+
 def numpy_batch(rows: torch.Tensor) -> Any:
     """An array as a batch of indices."""
     return np.asarray(rows)
@@ -247,5 +275,6 @@ HEALTHY: dict[str, Callable[[], DataLoader[Any]]] = {
     "pairs as indices": lambda: sampled(OfPairs(), lambda rows: (int(rows[0]), "train")),
     "cuts as indices": lambda: sampled(OfCuts(), lambda rows: Cut(rows.tolist())),
     "sets as indices": lambda: sampled(OfSets(), lambda rows: frozenset(rows.tolist())),
+    "holds a missing library and a store": lambda: DataLoader(Holding(), BATCH, shuffle=True, num_workers=2),
     "whole batches": lambda: DataLoader(WholeBatches(shared=False), batch_size=None, num_workers=2),
 }  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -42,21 +41,22 @@ def find_hash_orders(roots: Sequence[tuple[str, Any]]) -> tuple[HashOrder, ...]:
 
 def _found(roots: Sequence[tuple[str, Any]]) -> Iterator[HashOrder]:
     for path, thing in reachable_objects(roots):
-        labels = isinstance(thing, Mapping)
-        if (labels and _numbers(thing)) or type(thing) in (list, tuple) or _is_array_of_text(thing):
-            texts = list(itertools.islice(thing, _MOST)) if not hasattr(thing, "tolist") else thing[:_MOST].tolist()
+        labels, array = isinstance(thing, dict), _is_array_of_text(thing)
+        if (labels and _numbers(thing)) or type(thing) in (list, tuple) or array:
+            texts = thing[:_MOST].tolist() if array else list(itertools.islice(thing, _MOST))
             if len(thing) >= _FEWEST and _is_hash_order(texts, len(thing)):
                 yield HashOrder(path, len(thing), labels)
 
 
-def _numbers(thing: Mapping[Any, Any]) -> bool:
-    """Whether a mapping numbers its keys in their order."""
-    return all(type(value) is int and value == at for at, value in enumerate(itertools.islice(thing.values(), _MOST)))
+def _numbers(thing: dict[Any, Any]) -> bool:
+    """Whether a dict numbers its keys in their order; other mappings may read files for it."""
+    values = itertools.islice(dict.values(thing), _MOST)
+    return all(type(value) is int and value == at for at, value in enumerate(values))
 
 
 def _is_array_of_text(thing: Any) -> bool:
-    dtype = getattr(thing, "dtype", None)
-    return type(thing).__name__ == "ndarray" and getattr(dtype, "kind", "") in "USO" and thing.ndim == 1
+    kind = type(thing)
+    return (kind.__module__, kind.__name__) == ("numpy", "ndarray") and thing.dtype.kind in "USO" and thing.ndim == 1
 
 
 def _is_hash_order(texts: list[Any], size: int) -> bool:

@@ -47,6 +47,7 @@ QUICK = (
     ("randomness", "cuts as indices"), ("randomness", "counts its batches itself"), ("fds", "taken ahead by a thread"),
     ("workers", "workers are threads"), ("order", "collates its batches itself"),
     ("fds", "remembers its iterator"), ("order", "whole batches"),
+    ("order", "holds a missing library and a store"),
 )  # fmt: skip
 ROWS = {
     f"{check}: {shape}": (check, shape)
